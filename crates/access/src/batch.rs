@@ -7,6 +7,7 @@
 
 use crate::rid::Rid;
 use crate::version::VersionBuf;
+use crate::writers::NewestWriters;
 use pages::{Lsn, Page, PageId, ROW_HEADER, RowHeader};
 
 /// Offsets of one row in the arena.
@@ -59,6 +60,9 @@ pub struct RowBatch {
     /// The page's last change when its rows were copied; zero where they are not of one page.
     lsn: Lsn,
     pub(crate) version: VersionBuf,
+    /// Of the rows, ghosts among them, that were read in `ReadMode::Current` since
+    /// [`RowBatch::take_writers`].
+    pub(crate) writers: NewestWriters,
 }
 
 impl RowBatch {
@@ -144,6 +148,13 @@ impl RowBatch {
     /// Whether nothing on the page has changed since its rows were copied.
     pub(crate) fn is_of(&self, page: &Page) -> bool {
         self.lsn != Lsn::ZERO && page.id() == self.page && page.lsn() == self.lsn
+    }
+
+    /// Who has written the newest rows, or ghosts, that were read into the batch in
+    /// `ReadMode::Current` since this was asked last, whatever has become of these rows.
+    #[inline]
+    pub fn take_writers(&mut self) -> NewestWriters {
+        std::mem::take(&mut self.writers)
     }
 
     /// Bytes that the batch holds on to.

@@ -2,29 +2,13 @@
 //! rows with them.
 
 use crate::btree::BTree;
+use crate::cleanup::Cleanup;
 use crate::error::AccessError;
 use crate::heap::Heap;
 use crate::space::is_gone;
 use pages::{Page, PageId, PageType, Store, TxnId, Unit};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// What a visit to a page did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cleanup {
-    /// Ghosts removed.
-    pub removed: usize,
-    /// Ghosts that somebody may still need.
-    pub remaining: usize,
-    /// The newest transaction of those: visit the page again when every snapshot sees it.
-    pub newest: TxnId,
-    /// The page had no rows left and is free: a heap's page, or a leaf that left its index.
-    pub unlinked: bool,
-    /// The page is a leaf without rows; [`unlink_empty`] takes it out of its index.
-    pub empty: bool,
-    /// Something was in the way: visit the page again later.
-    pub again: bool,
-}
 
 /// Removes from a page the ghosts whose transactions are `< oldest`: every snapshot, present and
 /// future, must see them, and they must have ended. A page that is not the unit's any more, or not

@@ -9,6 +9,7 @@
 mod batch;
 pub mod btree;
 mod check;
+mod cleanup;
 mod discard;
 mod error;
 pub mod ghost;
@@ -19,7 +20,10 @@ mod rid;
 mod snapshot;
 mod space;
 mod undo;
+mod undo_record;
 mod version;
+mod visible;
+mod writers;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
@@ -27,14 +31,16 @@ pub use btree::{
     MAX_KEY_LEN, Move, Moved, Wish,
 };
 pub use check::{CheckReport, Finding};
+pub use cleanup::Cleanup;
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};
 pub use error::AccessError;
-pub use ghost::{Cleanup, cleanup_page, unlink_empty};
+pub use ghost::{cleanup_page, unlink_empty};
 pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN};
-pub use lob::{LOB_PIECE, LobPointer, LobSpace};
+pub use lob::{LobPointer, LobSpace};
 pub use rid::Rid;
 pub use snapshot::{Endings, ReadMode, Snapshot, SnapshotRef};
-pub use undo::undo_record;
+pub use undo_record::undo_record;
+pub use writers::NewestWriters;
 
 use pages::{PageId, RecordSink, RowHeader, TxnId, UnitId};
 use std::ops::Range;
@@ -110,7 +116,7 @@ pub enum Outcome<T> {
 impl<T> Outcome<T> {
     /// The row was not changed, and may be when it is tried again: a batch stops there.
     #[must_use]
-    pub fn is_to_retry(&self) -> bool {
+    pub(crate) fn is_to_retry(&self) -> bool {
         matches!(self, Outcome::Wait(_) | Outcome::Locked | Outcome::Changed)
     }
 }

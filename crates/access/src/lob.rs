@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Bytes of a value on one page. Six pages fill a log record.
-pub const LOB_PIECE: usize = 8_000;
+pub(crate) const LOB_PIECE: usize = 8_000;
 /// Pages written with one record.
 const PER_RECORD: usize = 6;
 /// Pages freed with one record.

@@ -1,24 +1,15 @@
-//! Undo of one log record: every row operation of it is taken back, the last first, by compensation
-//! records.
+//! The record that is being undone: its row operations, what each of them replaced, and the
+//! compensation records by which they are taken back.
 //!
-//! Undo is logical: an index entry is found by its key wherever it is now, a heap row through its
-//! home slot. It is undone only if it still carries the version that the record made; so undoing a
-//! record again after a crash skips what was undone before. Of the compensation records of one
-//! record only the last names the record to undo next; the others name the record itself.
+//! Of the compensation records of one record only the last names the record to undo next; the
+//! others name the record itself.
 
-use crate::btree::BTree;
 use crate::error::AccessError;
-use crate::heap::Heap;
-use crate::lob;
+use crate::record::with_record;
 use crate::rid::Rid;
 use crate::version::with_earlier;
-use crate::{Writer, record::with_record};
-use pages::{
-    Lsn, PageId, PageOp, PageType, RecordOp, RecordView, RowHeader, Store, TxnId, needs_earlier,
-    row_key,
-};
+use pages::{Lsn, PageId, PageOp, RecordOp, RowHeader, Store, TxnId, needs_earlier, row_key};
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// The row operations of the record that is being undone, with what they share.
 pub(crate) struct Undo<'a> {
@@ -38,6 +29,11 @@ pub(crate) enum Back<'a> {
 }
 
 impl<'a> Undo<'a> {
+    /// Of the record at `lsn`, without operations yet.
+    pub(crate) fn new(lsn: Lsn, undo_next: Lsn) -> Undo<'a> {
+        Undo { lsn, undo_next, ops: SmallVec::new(), looked_up: SmallVec::new() }
+    }
+
     /// What the compensation record of the operations `..=first` names as next: this record until
     /// all is undone.
     pub(crate) fn next_after(&self, first: usize) -> Lsn {
@@ -50,7 +46,12 @@ impl<'a> Undo<'a> {
     }
 
     /// Adds an operation, with all that taking it back needs.
-    fn push(&mut self, store: &Store, op: RecordOp<'a>, txn: TxnId) -> Result<(), AccessError> {
+    pub(crate) fn push(
+        &mut self,
+        store: &Store,
+        op: RecordOp<'a>,
+        txn: TxnId,
+    ) -> Result<(), AccessError> {
         if let (Some(old), PageOp::Update { at, before, .. }) = (needs_earlier(&op.op), op.op) {
             let mut bytes = Vec::with_capacity(before.len());
             with_earlier(store, op.page, &old, txn, &mut Vec::new(), |earlier| {
@@ -100,48 +101,6 @@ impl<'a> Undo<'a> {
         };
         Rid { page: self.ops[i].page, slot }
     }
-}
-
-/// Undoes the row operations and the new pages (of large values, of a root that was to move) of one
-/// change record of `w`'s transaction. `undo_next` is the transaction's record before it.
-/// Restartable: what was undone already is skipped.
-///
-/// # Errors
-/// Damaged pages, I/O, the log's errors; the rollback cannot go on then.
-pub fn undo_record(
-    store: &Arc<Store>,
-    lsn: Lsn,
-    rec: &RecordView<'_>,
-    w: &mut dyn Writer,
-    undo_next: Lsn,
-) -> Result<(), AccessError> {
-    if rec.is_system() {
-        return Ok(());
-    }
-    let mut undo = Undo { lsn, undo_next, ops: SmallVec::new(), looked_up: SmallVec::new() };
-    let mut fresh: SmallVec<[PageId; 8]> = SmallVec::new();
-    for op in rec.ops() {
-        let op = op?;
-        if op.op.is_versioned() {
-            undo.push(store, op, rec.txn())?;
-        } else if let PageOp::Format { kind: PageType::Lob | PageType::Index, .. } = op.op {
-            fresh.push(op.page);
-        }
-    }
-    debug_assert!(fresh.is_empty() || undo.ops.is_empty(), "a record makes rows or pages");
-    if !fresh.is_empty() {
-        return lob::undo_pages(store, lsn, &fresh, w, undo_next);
-    }
-    // Ends are exclusive: operations `..end` are still to be undone.
-    let mut end = undo.ops.len();
-    while end > 0 {
-        end = if rec.root().is_none() {
-            Heap::undo(store, &undo, end, w)?
-        } else {
-            BTree::undo(store, rec.root(), &undo, end, w)?
-        };
-    }
-    Ok(())
 }
 
 /// Runs `f` with the thread's record builder set to a compensation.

@@ -3,7 +3,7 @@
 //! whatever mentions it.
 
 use super::Binder;
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use super::table_use::TableUse;
 use catalog::security::Permission;
 use catalog::{Db, TEMPDB, TableDef, fold_name};

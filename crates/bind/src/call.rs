@@ -228,7 +228,7 @@ impl Binder<'_> {
     }
 
     /// The aggregate itself, its arguments bound over the block's sources.
-    pub fn aggregate_args(
+    pub(crate) fn aggregate_args(
         &mut self,
         kind: AggKind,
         name: &str,

@@ -3,7 +3,8 @@
 //! below it.
 
 use super::Binder;
-use super::scope::{Clause, Pseudo};
+use super::scope::Clause;
+use super::source::Pseudo;
 use super::sources::ColumnPlaces;
 use super::xml;
 use catalog::fold_name;

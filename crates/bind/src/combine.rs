@@ -5,7 +5,7 @@ use expr::{CaseExpr, Expr, Pred, Typed};
 use types::SqlError;
 
 /// CASE from bound branches: all results meet in one type.
-pub fn case_of(branches: Vec<(Pred, Typed)>, otherwise: Typed) -> Result<Typed, SqlError> {
+pub(crate) fn case_of(branches: Vec<(Pred, Typed)>, otherwise: Typed) -> Result<Typed, SqlError> {
     let results: Vec<&Typed> = branches.iter().map(|(_, then)| then).chain([&otherwise]).collect();
     let (ty, label, collation) = expr::bind_ops::unified(&results, "CASE")?;
     let nullable = results.iter().any(|r| r.nullable);

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::Binder;
-use super::scope::{Clause, Scope, ScopeColumn, Source};
+use super::scope::{Clause, Scope};
+use super::source::{ScopeColumn, Source};
 use crate::function::CalledFunction;
 use catalog::{ComputedDef, Db, ModuleDef, TableDef, fold_name};
 use expr::functions::Stability;

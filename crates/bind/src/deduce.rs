@@ -88,7 +88,7 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Binder::deduce`]; those of binding the other side.
-    pub fn deduce_compared(
+    pub(crate) fn deduce_compared(
         &mut self,
         op: CompareOp,
         left: &ast::Expr,
@@ -112,7 +112,11 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Binder::deduce_compared`].
-    pub fn deduce_in(&mut self, operand: &ast::Expr, list: &[ast::Expr]) -> Result<(), SqlError> {
+    pub(crate) fn deduce_in(
+        &mut self,
+        operand: &ast::Expr,
+        list: &[ast::Expr],
+    ) -> Result<(), SqlError> {
         if self.undeclared().is_none() {
             return Ok(());
         }
@@ -132,7 +136,7 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Binder::deduce_compared`].
-    pub fn deduce_like(
+    pub(crate) fn deduce_like(
         &mut self,
         operand: &ast::Expr,
         pattern: &ast::Expr,
@@ -159,7 +163,7 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Binder::deduce_compared`].
-    pub fn deduce_quantified(
+    pub(crate) fn deduce_quantified(
         &mut self,
         op: CompareOp,
         operand: &ast::Expr,
@@ -182,7 +186,7 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Binder::deduce`]; those of binding the value.
-    pub fn deduce_assigned(
+    pub(crate) fn deduce_assigned(
         &mut self,
         variable: &str,
         op: ast::AssignOp,

@@ -3,7 +3,7 @@
 //! names is as long as what it names (8158, 8159).
 
 use super::Binder;
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use catalog::fold_name;
 use expr::{Expr, Typed, bind_ops};
 use logical::tree::{Logical, OutColumn};

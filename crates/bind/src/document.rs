@@ -2,24 +2,22 @@
 //! node makes a text of its rows. Errors of names and options are raised here, so that the writer
 //! cannot fail on them.
 
+use super::Binder;
 use super::explicit;
+use super::for_clause::{Item, Options, binary_address, read_options};
 use super::json::is_json;
-use super::{Binder, unsupported};
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument,
-    XmlLevel, XmlPath, declarations, xml_name,
+    XmlLevel, XmlPath,
 };
 use expr::{ColId, Expr, Typed, bind_ops};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{BoundQuery, Logical, OutColumn};
 use std::collections::HashMap;
 use std::sync::Arc;
-use syntax::ast::{
-    self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem,
-    TableRefKind,
-};
+use syntax::ast::{self, ExprKind, ForClause, ForKind, QueryBody, SelectItem, TableRefKind};
 use types::{Collation, DataType, Len, SqlError, msg};
 
 /// CONVERT's style that keeps white space.
@@ -29,58 +27,6 @@ const KEEP_SPACE: i32 = 1;
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
 /// The name of the column of FOR XML.
 pub const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
-
-/// The clause, read.
-#[derive(Default)]
-pub(super) struct Options {
-    mode: String,
-    /// The name in the mode's parentheses.
-    row: Option<String>,
-    pub(super) root: Option<String>,
-    nulls: bool,
-    no_wrapper: bool,
-    typed: bool,
-    elements: bool,
-    nil: bool,
-    pub(super) base64: bool,
-    /// WITH XMLNAMESPACES: prefixes and URIs.
-    namespaces: Vec<(CompactString, CompactString)>,
-}
-
-impl Options {
-    /// What the outermost elements declare.
-    fn declared(&self) -> String {
-        let namespaces =
-            self.namespaces.iter().map(|(prefix, uri)| (prefix.as_str(), uri.as_str()));
-        declarations(namespaces, self.nil)
-    }
-
-    /// A name as XML takes it. Error: 6846 a prefix that is not declared.
-    fn name(&self, name: &str, of: &str) -> Result<String, SqlError> {
-        match name.split_once(':') {
-            Some((prefix, local)) if !self.namespaces.is_empty() => {
-                self.check_prefix(prefix, name, of)?;
-                Ok(format!("{prefix}:{}", xml_name(local)))
-            }
-            _ => Ok(xml_name(name)),
-        }
-    }
-
-    fn check_prefix(&self, prefix: &str, name: &str, of: &str) -> Result<(), SqlError> {
-        if prefix == "xml" || self.namespaces.iter().any(|(known, _)| known == prefix) {
-            return Ok(());
-        }
-        Err(SqlError::of(msg::XML_PREFIX_UNDECLARED, [&prefix, &of, &name]))
-    }
-}
-
-/// A column of the query with what the document asks of it.
-pub(super) struct Item<'q> {
-    pub(super) column: &'q OutColumn,
-    pub(super) document: DocumentColumn,
-    /// The source it comes from, for AUTO.
-    source: Option<CompactString>,
-}
 
 impl Binder<'_> {
     /// Binds a query that ends in FOR JSON or FOR XML. As a whole statement its text goes out in
@@ -177,7 +123,7 @@ impl Binder<'_> {
             match item {
                 SelectItem::Expr { expr, .. } => written.push(Some(expr)),
                 SelectItem::Wildcard { qualifier, .. } => {
-                    let named = |s: &&super::scope::Source| {
+                    let named = |s: &&super::source::Source| {
                         qualifier.as_ref().is_none_or(|q| s.is_named(q))
                     };
                     let sources = self.scope()?.sources.iter().filter(named);
@@ -232,70 +178,6 @@ fn not_allowed(kind: ForKind, statement: &str) -> SqlError {
     let message =
         if kind == ForKind::Json { msg::FOR_JSON_NOT_ALLOWED } else { msg::FOR_XML_NOT_ALLOWED };
     SqlError::of(message, [&statement])
-}
-
-fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
-    let json = clause.kind == ForKind::Json;
-    let mut options = Options { namespaces: clause.namespaces.clone(), ..Options::default() };
-    for (at, item) in clause.options.iter().enumerate() {
-        let word = match &item.value {
-            OptionValue::Word(word) => word.as_str(),
-            _ => "",
-        };
-        match (json, item.name.as_str(), word) {
-            (_, "PATH" | "AUTO", "") | (false, "RAW", "") if at == 0 => {
-                options.mode = item.name.to_string();
-                options.row = name_of(item)?;
-                if options.row.is_some() && (json || item.name == "AUTO") {
-                    return Err(syntax_near("("));
-                }
-            }
-            (false, "EXPLICIT", "") if at == 0 && item.nested.is_empty() => {
-                options.mode = item.name.to_string();
-                if !options.namespaces.is_empty() {
-                    return Err(SqlError::of(msg::XML_NAMESPACES_WITH_EXPLICIT, []));
-                }
-            }
-            (false, "ELEMENTS", _) if options.mode == "EXPLICIT" => {
-                return Err(SqlError::of(msg::ELEMENTS_NOT_ALLOWED, []));
-            }
-            (_, "ROOT", "") => options.root = Some(name_of(item)?.unwrap_or_else(|| "root".into())),
-            (true, "INCLUDE_NULL_VALUES", "") => options.nulls = true,
-            (true, "WITHOUT_ARRAY_WRAPPER", "") => options.no_wrapper = true,
-            (false, "TYPE", "") => options.typed = true,
-            (false, "ELEMENTS", "" | "ABSENT") => options.elements = true,
-            (false, "ELEMENTS", "XSINIL") => (options.elements, options.nil) = (true, true),
-            (false, "BINARY", "BASE64") => options.base64 = true,
-            (false, "XMLDATA" | "XMLSCHEMA", _) => return Err(unsupported("A schema of FOR XML")),
-            _ => return Err(syntax_near(&item.name)),
-        }
-    }
-    if options.mode.is_empty() {
-        return Err(syntax_near(if json { "JSON" } else { "XML" }));
-    }
-    if options.root.is_some() && options.no_wrapper {
-        return Err(SqlError::of(msg::ROOT_WITHOUT_ARRAY_WRAPPER, []));
-    }
-    if options.root.as_deref() == Some("") && !json {
-        return Err(SqlError::of(msg::XML_EMPTY_ROOT, []));
-    }
-    Ok(options)
-}
-
-fn syntax_near(word: &str) -> SqlError {
-    SqlError::of(msg::SYNTAX_NEAR, [&word])
-}
-
-/// The string in an option's parentheses.
-fn name_of(item: &OptionItem) -> Result<Option<String>, SqlError> {
-    match item.nested.as_slice() {
-        [] => Ok(None),
-        [OptionItem { value: OptionValue::Expr(ast::Expr { kind, .. }), .. }] => match kind {
-            ExprKind::Literal(ast::Literal::String { value, .. }) => Ok(Some(value.to_string())),
-            _ => Err(syntax_near("(")),
-        },
-        _ => Err(syntax_near(",")),
-    }
 }
 
 /// The columns by table, in the order in which the tables come first; a column of no table belongs
@@ -441,14 +323,6 @@ fn xml_document(
 
 fn row_omitted() -> SqlError {
     SqlError::of(msg::XML_ROW_TAG_OMITTED, [])
-}
-
-/// Binary values by address are not there: in RAW SQL Server has none either.
-pub(super) fn binary_address(item: &Item<'_>, options: &Options) -> SqlError {
-    if options.mode == "AUTO" {
-        return unsupported("A binary column in FOR XML AUTO without BINARY BASE64");
-    }
-    SqlError::of(msg::XML_BINARY_ADDRESS, [&item.column.name])
 }
 
 fn xml_path(items: &[Item<'_>], options: &Options) -> Result<XmlPath, SqlError> {

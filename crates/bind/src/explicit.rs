@@ -1,7 +1,7 @@
 //! FOR XML EXPLICIT: what the names of the columns say of the elements. A name is
 //! `element!number!name!directive`; those of the first two columns are Tag and Parent.
 
-use super::document::{Item, Options, binary_address};
+use super::for_clause::{Item, Options, binary_address};
 use super::unsupported;
 use expr::document::{
     ExplicitColumn, ExplicitKind, ExplicitTag, XmlExplicit, declarations, xml_name,

@@ -5,8 +5,8 @@
 
 use super::Binder;
 use super::computed::NamedColumn;
-use super::scope::Source;
-use catalog::filter::{Constant, FilterTerm, FilterTest};
+use super::source::Source;
+use catalog::defs::filter::{Constant, FilterTerm, FilterTest};
 use catalog::names::quote;
 use catalog::{Db, NewFilter, fold_name};
 use expr::{Constant as Constants, Expr, Label, Typed, bind_ops};

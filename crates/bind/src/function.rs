@@ -10,15 +10,17 @@ use std::sync::Arc;
 
 use super::Binder;
 use super::combine::case_of;
-use super::scope::{Clause, ScopeColumn, Source};
+use super::scope::Clause;
+use super::source::{ScopeColumn, Source};
 use super::type_names::{data_type, type_of};
+use super::view_names::{call_columns, view_names};
 use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, fold_name};
 use compact_str::CompactString;
 use expr::{Expr, Routine, RoutineCall, Typed, bind_ops};
-use logical::input::Input;
 use logical::rights::Chain;
+use logical::tree::input::Input;
 use logical::tree::{Logical, RoutineScan};
 use syntax::ast::{
     self, ConstraintKind, Declaration, FunctionBody, SetValue, Stmt, StmtKind, TableElement,
@@ -482,8 +484,9 @@ impl Binder<'_> {
         }
         let call = inline_call(&args);
         let bind = |binder: &mut Self| binder.nested(|b| b.inner_query(query));
-        let ((bound, _), _) = self.inside(db, module, call, false, bind)?;
-        super::module::view_names(module, &[], &bound.columns)?;
+        let ((mut bound, _), _) = self.inside(db, module, call, false, bind)?;
+        let names = view_names(module, &[], &bound.columns)?;
+        call_columns(&mut bound.columns, names);
         let columns = bound.columns.iter().map(ScopeColumn::of_query).collect();
         if once.is_empty() {
             return Ok((bound.logical, columns));

@@ -13,7 +13,7 @@ use catalog::errors;
 use expr::aggregate::Aggregate;
 use expr::bind_ops;
 use expr::{CaseExpr, Expr, Pred, Typed};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{GroupCol, JoinKind, Logical};
 use std::collections::BTreeMap;
 use syntax::ast::{self, CompareOp, GroupItem};

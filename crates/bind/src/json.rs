@@ -6,14 +6,14 @@
 //! conversions and their errors are those of every other expression.
 
 use super::call::{apply, wrong_count};
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use super::{Binder, cast_type};
 use catalog::{errors, fold_name};
 use expr::bind_ops;
 use expr::functions::required;
 use expr::{Expr, Typed};
-use logical::input::Input;
 use logical::tree::Logical;
+use logical::tree::input::Input;
 use syntax::ast::{self, ExprKind, ForKind};
 use types::{Collation, DataType, Len, SqlError, Value, msg};
 

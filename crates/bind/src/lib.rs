@@ -11,7 +11,6 @@ pub mod base_table;
 pub mod browse;
 mod bulk;
 pub mod call;
-pub mod chance;
 mod column;
 pub mod combine;
 pub mod computed;
@@ -25,6 +24,7 @@ pub mod document;
 pub mod env;
 mod explicit;
 pub mod filter;
+mod for_clause;
 pub mod from;
 pub mod function;
 mod grouped;
@@ -55,6 +55,7 @@ pub mod sequence;
 pub mod set_options;
 mod set_query;
 mod size;
+pub mod source;
 mod sources;
 pub mod subquery;
 pub mod synonym;
@@ -70,13 +71,11 @@ mod unresolved;
 pub mod unresolved_names;
 pub mod updatable;
 mod value;
+mod view_names;
 pub mod view_rows;
 mod window;
 pub mod xml;
 
-use crate::applied::{Applied, RuleSet};
-use crate::chance::Chance;
-use crate::options::JoinMethods;
 use catalog::other::SequenceDef;
 use catalog::{Catalog, Db, ModuleDef};
 use env::CompileEnv;
@@ -86,8 +85,9 @@ use logical::tree::{CteDef, Subquery};
 use scope::{Clause, Scope};
 use std::sync::Arc;
 use syntax::ast::{self};
-use table_use::{TableUse, Watched};
-pub use type_names::{cast_type, declared_type};
+use table_use::TableUse;
+pub(crate) use type_names::cast_type;
+pub use type_names::declared_type;
 use types::{SqlError, Value, msg};
 
 /// Rounds of a recursive CTE without OPTION (MAXRECURSION).
@@ -98,30 +98,20 @@ pub struct Binder<'a> {
     pub env: &'a CompileEnv<'a>,
     pub scopes: Vec<Scope>,
     /// Common table expressions in sight, the innermost last.
-    pub ctes: Vec<Arc<CteDef>>,
+    pub(crate) ctes: Vec<Arc<CteDef>>,
     /// Names of the CTEs that are being bound right now, for the message about one that refers to
     /// itself.
-    pub open_ctes: Vec<compact_str::CompactString>,
+    pub(crate) open_ctes: Vec<compact_str::CompactString>,
     next_col: ColId,
     next_param: usize,
     next_once: i32,
     next_list: usize,
     /// The variables that the statement gives values while it reads rows; none where it may be any.
     pub sets: Option<Vec<usize>>,
-    /// OPTION (FORCE ORDER): joins stay in the order in which they are written.
-    pub force_order: bool,
-    /// OPTION (LOOP JOIN, ...): the operators that joins may be made with.
-    pub join_methods: JoinMethods,
-    /// USE HINT ('RINGWOOD_ANY_PLAN_n'): any plan will do, and this chooses it.
-    pub any_plan: Option<Chance>,
-    /// OPTION (QUERYRULEOFF name): rewrites that are left out.
-    pub rules_off: RuleSet,
-    /// What the rewrites have done.
-    pub applied: Applied,
     /// Joins whose operator is prescribed beside them.
     pub join_hints: u64,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
-    pub max_recursion: Option<u32>,
+    pub(crate) max_recursion: Option<u32>,
     /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where
     /// nothing is known.
     pub values: Arc<[Value]>,
@@ -138,7 +128,7 @@ pub struct Binder<'a> {
     /// view.
     schema: Option<compact_str::CompactString>,
     /// What `inserted` and `deleted` mean here.
-    pub changes: Option<module::ChangedTable>,
+    pub(crate) changes: Option<module::ChangedTable>,
     /// An expression is bound to find out whether the type of a parameter fits.
     trial: bool,
     /// The next query is the whole statement: what FOR makes of it goes out in pieces.
@@ -165,7 +155,7 @@ pub struct Binder<'a> {
     /// Base tables met so far.
     pub tables: Vec<TableUse>,
     /// Sources of FROM that are queries, as far as they are in sight.
-    pub query_sources: Vec<updatable::QuerySource>,
+    pub(crate) query_sources: Vec<updatable::QuerySource>,
     /// The table that stands for a partitioned view.
     pub member: Option<Box<partitioned::ViewMember>>,
     /// The target of a change that was refused: the UNION ALL of tables below it, if it is over
@@ -188,14 +178,10 @@ pub struct Binder<'a> {
     unordered_values: usize,
     /// What the caller must be allowed, as far as met.
     pub rights: Rights,
-    /// Tables whose rows and values decided how they are read.
-    pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
     /// OPTION (TABLE HINT (...)).
-    pub table_hints: Vec<table_hints::TableHint>,
-    /// So many plans around the one that is being made run it again and again.
-    pub inner_plans: usize,
+    pub(crate) table_hints: Vec<table_hints::TableHint>,
     /// INSERT: the rows of the change in its FROM, until that is bound.
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
@@ -229,11 +215,6 @@ impl<'a> Binder<'a> {
             next_once: 0,
             next_list: 0,
             sets: Some(Vec::new()),
-            force_order: false,
-            join_methods: JoinMethods::ALL,
-            any_plan: None,
-            rules_off: RuleSet::default(),
-            applied: Applied::default(),
             join_hints: 0,
             max_recursion: Some(DEFAULT_RECURSION),
             values: crate::options::known(env).into(),
@@ -267,10 +248,8 @@ impl<'a> Binder<'a> {
             late_grouping: None,
             unordered_values: 0,
             rights: Rights::new(env.chain),
-            watched: Vec::new(),
             subqueries: Vec::new(),
             table_hints: Vec::new(),
-            inner_plans: 0,
             change: None,
             numbered: None,
             system_time: None,
@@ -297,10 +276,7 @@ impl<'a> Binder<'a> {
         self.one_run = crate::options::is_for_one_run(options);
         self.folds = self.one_run && !assigns && !self.env.values.is_empty();
         self.sets = (!assigns).then(Vec::new);
-        self.force_order = crate::options::forces_order(options);
-        self.join_methods = crate::options::join_methods(options);
         self.table_hints = table_hints::of(options);
-        self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
         }
@@ -325,15 +301,6 @@ impl<'a> Binder<'a> {
         first
     }
 
-    /// The statement is planned again together with a part of it that was planned by itself.
-    pub fn watch_all(&mut self, watched: &[Watched]) {
-        for of_part in watched {
-            if !self.watched.iter().any(|own| Arc::ptr_eq(&own.state, &of_part.state)) {
-                self.watched.push(of_part.clone());
-            }
-        }
-    }
-
     /// A new parameter slot.
     pub fn new_param(&mut self) -> usize {
         self.next_param += 1;
@@ -347,7 +314,7 @@ impl<'a> Binder<'a> {
     }
 
     /// A number for a call that has one value for the whole statement.
-    pub fn new_once(&mut self) -> i32 {
+    pub(crate) fn new_once(&mut self) -> i32 {
         self.next_once += 1;
         self.next_once - 1
     }

@@ -11,7 +11,7 @@ use catalog::{ComputedDef, Db, TEMPDB, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::{CallExpr, ColId, Expr};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{BoundQuery, Logical, OutColumn, WorkScan, WorkSource};
 use logical::window::WindowKind;
 use std::collections::HashMap;

@@ -5,13 +5,14 @@
 use crate::Binder;
 use crate::module_schema::looked_up_first;
 use crate::period;
-use crate::scope::{ScopeColumn, Source};
+use crate::source::{ScopeColumn, Source};
 use crate::updatable::Origin;
+use crate::view_names::{call_columns, view_names};
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef, fold_name};
+use compact_str::CompactString;
 use logical::rights::Chain;
 use logical::tree::{Logical, OutColumn, WorkScan, WorkSource};
-use std::collections::HashSet;
 use std::sync::Arc;
 use syntax::ast;
 use types::{Collation, DataType, SqlError, msg};
@@ -102,9 +103,7 @@ impl Binder<'_> {
             Some((_, names)) => names.to_vec(),
             None => view_names(view, &create.columns, &columns.columns)?,
         };
-        for (column, name) in columns.columns.iter_mut().zip(names) {
-            column.name = name;
-        }
+        call_columns(&mut columns.columns, names);
         if !self.modules.iter().any(|(_, used)| Arc::ptr_eq(used, view)) {
             self.modules.push((db.clone(), view.clone()));
         }
@@ -255,43 +254,12 @@ impl Binder<'_> {
 pub(super) struct Outside {
     pub(super) scopes: Vec<crate::scope::Scope>,
     ctes: Vec<Arc<logical::tree::CteDef>>,
-    open_ctes: Vec<compact_str::CompactString>,
+    open_ctes: Vec<CompactString>,
     changes: Option<ChangedTable>,
     inline: Option<crate::function::InlineCall>,
     db: Arc<Db>,
     catalog: Arc<catalog::Catalog>,
-    schema: Option<compact_str::CompactString>,
-}
-
-/// The names of a view's columns.
-///
-/// Errors: 4502 more names than columns, 8158 fewer, 4511 a column without a name, 4506 a name
-/// twice.
-pub(super) fn view_names(
-    view: &ModuleDef,
-    names: &[ast::Ident],
-    columns: &[OutColumn],
-) -> Result<Vec<compact_str::CompactString>, SqlError> {
-    if !names.is_empty() && names.len() != columns.len() {
-        let message = match names.len() > columns.len() {
-            true => msg::VIEW_TOO_MANY_NAMES,
-            false => msg::MORE_COLUMNS_THAN_NAMES,
-        };
-        return Err(SqlError::of(message, [&view.name]));
-    }
-    let mut known = HashSet::with_capacity(columns.len());
-    let mut out: Vec<compact_str::CompactString> = Vec::with_capacity(columns.len());
-    for (i, column) in columns.iter().enumerate() {
-        let name = names.get(i).map_or_else(|| column.name.clone(), |n| n.value.clone());
-        if name.is_empty() {
-            return Err(SqlError::of(msg::VIEW_COLUMN_WITHOUT_NAME, [&(i + 1)]));
-        }
-        if !known.insert(fold_name(&name)) {
-            return Err(SqlError::of(msg::VIEW_DUPLICATE_COLUMN, [&name, &view.name]));
-        }
-        out.push(name);
-    }
-    Ok(out)
+    schema: Option<CompactString>,
 }
 
 /// Whether a view tests what is changed through it: WITH CHECK OPTION.

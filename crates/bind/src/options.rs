@@ -144,7 +144,7 @@ pub fn is_for_one_run(options: &[OptionItem]) -> bool {
 
 /// The most rounds of a recursive CTE, if OPTION (MAXRECURSION n) says so: `Some(None)` for any
 /// number.
-pub fn max_recursion(options: &[OptionItem]) -> Option<Option<u32>> {
+pub(crate) fn max_recursion(options: &[OptionItem]) -> Option<Option<u32>> {
     let option = options.iter().find(|option| option.name == "MAXRECURSION")?;
     let rounds = u32::try_from(number(option, i64::MAX).ok()?).ok()?;
     Some((rounds > 0).then_some(rounds))

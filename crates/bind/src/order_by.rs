@@ -9,7 +9,7 @@ use catalog::{errors, fold_name};
 use compact_str::CompactString;
 use expr::same_syntax::{SyntaxIndex, same_syntax};
 use expr::{ColId, Expr};
-use logical::tree::SortKey;
+use logical::order::SortKey;
 use std::collections::HashMap;
 use syntax::ast::{self, ExprKind, SelectItem};
 use types::{SqlError, msg};

@@ -3,14 +3,15 @@
 
 use super::Binder;
 use super::nested_change::{Place, check_none};
-use super::scope::{Clause, ScopeColumn};
+use super::scope::Clause;
 use super::select_list::{MOST_COLUMNS, too_many_columns};
+use super::source::ScopeColumn;
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::aggregate::AggKind;
 use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
 use logical::columns::ColumnSet;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{GroupCol, JoinKind, Logical, OutColumn};
 use std::collections::HashSet;
 use syntax::ast::{self, CompareOp, ExprKind};

@@ -5,7 +5,8 @@
 
 use crate::Binder;
 use crate::base_table::table_source;
-use crate::scope::{Clause, Scope, Source};
+use crate::scope::{Clause, Scope};
+use crate::source::Source;
 use catalog::policy::{PolicyDef, PredicateDef, PredicateKind};
 use catalog::{Db, ModuleDef};
 use expr::{Expr, Pred};

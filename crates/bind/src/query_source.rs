@@ -3,7 +3,7 @@
 
 use super::Binder;
 use super::module::checks_changes;
-use super::scope::Source;
+use super::source::Source;
 use super::updatable::{Origin, QuerySource};
 use logical::tree::{Logical, OutColumn};
 

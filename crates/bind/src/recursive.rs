@@ -4,7 +4,7 @@
 
 use crate::Binder;
 use crate::contains::has_aggregate;
-use crate::scope::{ScopeColumn, Source};
+use crate::source::{ScopeColumn, Source};
 use catalog::fold_name;
 use compact_str::CompactString;
 use logical::tree::{BoundQuery, CteDef, Logical, OutColumn, WorkScan, WorkSource};

@@ -5,13 +5,15 @@
 
 use crate::Binder;
 use crate::grouping::{aggregated, count_only};
-use crate::scope::{Clause, Scope, Source};
+use crate::scope::{Clause, Scope};
 use crate::select_list::{Item, SelectList};
+use crate::source::Source;
 use catalog::{TableDef, fold_name};
 use expr::bind_ops;
 use expr::{ColId, Expr, Pred, Typed};
-use logical::input::Input;
-use logical::tree::{BoundQuery, CteDef, Logical, OutColumn, SortKey};
+use logical::order::SortKey;
+use logical::tree::input::Input;
+use logical::tree::{BoundQuery, CteDef, Logical, OutColumn};
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem};
 use types::{Collation, DataType, SqlError, msg};

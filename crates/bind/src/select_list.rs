@@ -3,7 +3,7 @@
 //! the query spells its name.
 
 use super::Binder;
-use super::scope::Source;
+use super::source::Source;
 use compact_str::CompactString;
 use expr::bind_ops;
 use expr::{Expr, Typed};

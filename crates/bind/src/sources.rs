@@ -6,7 +6,7 @@
 //! Guarantees: what is found is what a search of all sources would find, in their order; whoever
 //! may change a source makes the index start again from nothing.
 
-use super::scope::{NameClash, Source};
+use super::source::{NameClash, Source};
 use compact_str::CompactString;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -170,7 +170,7 @@ impl<'s> IntoIterator for &'s Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::ScopeColumn;
+    use crate::source::ScopeColumn;
     use types::{Collation, DataType};
 
     fn source(name: &str, columns: &[&str]) -> Source {

@@ -78,7 +78,7 @@ impl Binder<'_> {
     }
 
     /// `(SELECT ...)` as a value.
-    pub fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
+    pub(crate) fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
         let (sub, columns) = self.subquery(query, false)?;
         let [column] = columns.as_slice() else {
             return Err(SqlError::of(msg::SUBQUERY_SEVERAL_COLUMNS, []));

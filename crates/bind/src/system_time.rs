@@ -7,13 +7,14 @@ use stack::Nested;
 use std::sync::Arc;
 
 use super::Binder;
-use super::scope::{Scope, Source};
+use super::scope::Scope;
+use super::source::Source;
 use catalog::load::parse_expression;
 use catalog::temporal::{Retention, Temporal};
 use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Pred, Typed, bind_ops};
-use logical::input::Input;
 use logical::tree::Logical;
+use logical::tree::input::Input;
 use syntax::ast::{self, CompareOp};
 use types::{DataType, SqlError, msg};
 

@@ -4,12 +4,12 @@
 //! of it the rows that it may see there.
 
 use super::Binder;
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use catalog::security::Securable;
 use catalog::{Db, fold_name};
 use expr::{ColId, Expr, bind_ops};
-use logical::input::Input;
 use logical::rights::{Chain, ViewRight};
+use logical::tree::input::Input;
 use logical::tree::{Logical, OutColumn, ViewScan};
 use logical::view::ViewDef;
 use std::sync::Arc;

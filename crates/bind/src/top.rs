@@ -6,8 +6,9 @@ use super::deduce::Wanted;
 use super::scope::Clause;
 use expr::Expr;
 use expr::bind_ops;
-use logical::input::Input;
-use logical::tree::{BoundQuery, Logical, SortKey, TopSpec};
+use logical::order::SortKey;
+use logical::tree::input::Input;
+use logical::tree::{BoundQuery, Logical, TopSpec};
 use syntax::ast::{self, ExprKind, Literal, QueryBody};
 use types::{DataType, SqlError, msg};
 

@@ -72,7 +72,7 @@ pub fn in_list(mut error: SqlError, number: usize) -> SqlError {
 }
 
 /// The type of CAST and CONVERT: a bare varchar has 30 characters.
-pub fn cast_type(name: &TypeName) -> Result<DataType, SqlError> {
+pub(crate) fn cast_type(name: &TypeName) -> Result<DataType, SqlError> {
     named_type(name, types::NameContext::Cast)
 }
 

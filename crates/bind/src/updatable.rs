@@ -2,7 +2,7 @@
 //! changed through it. Guarantee: a column of such a source that is a column of a table as it is
 //! has that column's id, so nothing but ids says what a change of it changes.
 
-use super::scope::Source;
+use super::source::Source;
 use catalog::{Db, ModuleDef};
 use compact_str::CompactString;
 use expr::{ColId, Pred};

@@ -6,7 +6,7 @@ use crate::{Binder, null_constant, unsupported};
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops;
 use expr::{Expr, Typed};
-use logical::tree::SortKey;
+use logical::order::SortKey;
 use logical::window::{FrameEnd, WindowCall, WindowKind};
 use syntax::ast;
 use types::{DataType, SqlError, Value, msg};

@@ -5,15 +5,15 @@
 
 use super::call::apply;
 use super::resolve::Named;
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use super::{Binder, unsupported};
 use catalog::errors;
 use compact_str::CompactString;
 use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
-use logical::input::Input;
 use logical::tree::Logical;
+use logical::tree::input::Input;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem};
 use types::{Collation, DataType, Len, NameContext, SqlError, Value, msg};
 use xml::{Change, External, Query, QueryError};

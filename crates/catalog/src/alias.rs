@@ -10,7 +10,7 @@ use crate::systables::SysTable;
 use crate::type_text::type_of_text;
 
 /// Kind of the row in the objects' table; no object of sys.objects.
-pub const ALIAS: &str = "@T";
+const ALIAS: &str = "@T";
 
 /// An alias type.
 #[derive(Clone, Debug, PartialEq, Eq)]

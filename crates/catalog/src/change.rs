@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use pages::{PageId, UnitId};
 
 use super::other::OtherObject;
 use super::security::Security;
@@ -15,29 +14,13 @@ use crate::Db;
 use crate::errors;
 use crate::fold_name;
 use crate::given_up::{self, Name, NameRefusal};
+use crate::pending::UnitRef;
 use types::SqlError;
 
 fn set_statistics(table: &TableDef, statistics: &Statistics, there: bool) {
     match there {
         true => table.state.statistics.put(statistics.clone()),
         false => drop(table.state.statistics.remove(statistics.stats_id)),
-    }
-}
-
-/// An allocation unit that a statement created or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitRef {
-    pub unit: UnitId,
-    pub first_iam: PageId,
-    pub filegroup: u16,
-}
-
-impl UnitRef {
-    /// A unit of values that do not fit their rows, once it is made.
-    pub fn of(unit: &OverflowUnit) -> Option<UnitRef> {
-        let made =
-            |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
-        unit.first_iam().map(made)
     }
 }
 

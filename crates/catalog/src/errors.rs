@@ -8,7 +8,6 @@ use txn::{ErrorKind, LockError, TxnError};
 use types::{SqlError, msg};
 
 use crate::Db;
-use crate::db::DbStatus;
 use crate::store::StoreError;
 
 /// The plan was compiled against a definition that is no longer current: compile again and retry.
@@ -130,11 +129,6 @@ pub fn doomed() -> SqlError {
     SqlError::of(msg::TRANSACTION_DOOMED, [])
 }
 
-/// 3906: a change in a read-only database.
-pub fn read_only(database: &str) -> SqlError {
-    SqlError::of(msg::DATABASE_READ_ONLY, [&database])
-}
-
 /// 3951: SNAPSHOT isolation in a transaction that began under another level.
 pub fn snapshot_too_late(database: &str) -> SqlError {
     SqlError::of(msg::SNAPSHOT_AFTER_START, [&database])
@@ -158,32 +152,6 @@ pub fn snapshot_ddl(database: &str) -> SqlError {
 /// 3964: a change of schema inside a transaction in SNAPSHOT isolation.
 pub fn ddl_in_snapshot() -> SqlError {
     SqlError::of(msg::DDL_IN_SNAPSHOT, [])
-}
-
-/// 924: another session is in a database that takes one at a time.
-pub fn single_user(database: &str) -> SqlError {
-    SqlError::of(msg::DATABASE_SINGLE_USER, [&database])
-}
-
-/// 923: the database is for its owners and administrators.
-pub fn restricted_user(database: &str) -> SqlError {
-    SqlError::of(msg::DATABASE_RESTRICTED, [&database])
-}
-
-/// 952: the state of a database is being changed.
-pub fn in_transition(database: &str) -> SqlError {
-    SqlError::of(msg::DATABASE_IN_TRANSITION, [&database])
-}
-
-/// 926, 942, 945 and their kin: the database exists and cannot be used.
-pub fn not_usable(database: &str, status: DbStatus) -> SqlError {
-    match status {
-        DbStatus::Offline => SqlError::of(msg::DATABASE_OFFLINE, [&database]),
-        DbStatus::Suspect => SqlError::of(msg::DATABASE_SUSPECT, [&database]),
-        DbStatus::Restoring => SqlError::of(msg::DATABASE_RESTORING, [&database]),
-        DbStatus::Recovering => SqlError::of(msg::DATABASE_RECOVERING, [&database]),
-        _ => SqlError::of(msg::DATABASE_FILES_INACCESSIBLE, [&database]),
-    }
 }
 
 /// An error of the catalog's storage.

@@ -19,7 +19,7 @@ impl Growth {
     }
 
     /// What [`Growth::number`] gave.
-    pub fn from_number(n: i64) -> Growth {
+    pub(crate) fn from_number(n: i64) -> Growth {
         match u64::try_from(n) {
             Ok(bytes) => Growth::Bytes(bytes),
             Err(_) => Growth::Percent(u32::try_from(n.unsigned_abs()).unwrap_or(u32::MAX)),

@@ -23,12 +23,13 @@ use super::{
     IndexOptions, LockEscalation, RowFilter, TableDef, TableState,
 };
 use super::{alias, constraint, module, other, statistics, table_type, temporal};
+use crate::object_head::Head;
 use crate::security::{DATABASE_ROLES, is_fixed_role};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, OVERFLOW_INDEX_ID, OverflowUnit, fold_name};
 
 /// Schemas that every database has.
-pub const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
+pub(crate) const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
     [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
 /// First schema_id of CREATE SCHEMA.
 pub const FIRST_USER_SCHEMA: i32 = 5;
@@ -42,7 +43,7 @@ pub fn is_user_schema(id: i32) -> bool {
 pub const TABLE: &str = "U ";
 /// What is kept of a table that has the rows of a view: this and the view's object_id.
 const OF_VIEW: &str = "VIEW:";
-pub const PRIMARY_KEY: &str = "PK";
+pub(crate) const PRIMARY_KEY: &str = "PK";
 pub const UNIQUE: &str = "UQ";
 pub const DEFAULT: &str = "D ";
 
@@ -172,7 +173,7 @@ pub fn load(
             catalog.table_types.insert_mut(name, Arc::new(def));
         }
         if other::is_kind(&object.kind) {
-            let head = other::Head {
+            let head = Head {
                 object_id: id,
                 schema: schema.clone(),
                 name: object.name.clone(),
@@ -500,6 +501,8 @@ fn object(
     table: &TableDef,
     text: Option<&str>,
 ) -> Vec<Value> {
+    // Of a constraint nobody asks when it was changed: its row stays the same.
+    let modified = if kind == TABLE { crate::clock::now() } else { table.create_date.clone() };
     vec![
         Value::Int(id),
         Value::str(name),
@@ -507,7 +510,7 @@ fn object(
         Value::str(kind),
         Value::Int(parent),
         table.create_date.clone(),
-        crate::clock::now(),
+        modified,
         text.map_or(Value::Null, Value::str),
     ]
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody,
-    OptionItem, Stmt, StmtKind, TriggerTarget,
+    OptionItem, SelectItem, Stmt, StmtKind, TriggerTarget,
 };
 use types::{SqlError, Value};
 
@@ -190,6 +190,9 @@ pub struct ModuleDef {
     pub run_as: Option<i32>,
     /// sp_settriggerorder.
     pub order: TriggerOrder,
+    /// The columns that a view or inline function with `*` in its query had when it was made or
+    /// refreshed last: those that it has, whatever `*` means by now.
+    pub columns: Option<Arc<[CompactString]>>,
     pub create_date: Value,
     pub modify_date: Value,
     /// The parsed statement.
@@ -240,6 +243,7 @@ pub struct ModuleHead {
     pub marked_system: bool,
     pub run_as: Option<i32>,
     pub order: TriggerOrder,
+    pub columns: Option<Arc<[CompactString]>>,
     pub create_date: Value,
     pub modify_date: Value,
 }
@@ -264,6 +268,7 @@ impl ModuleDef {
             marked_system: head.marked_system,
             run_as: head.run_as,
             order: head.order,
+            columns: head.columns,
             create_date: head.create_date,
             modify_date: head.modify_date,
             stmt,
@@ -286,6 +291,7 @@ impl ModuleDef {
             marked_system: self.marked_system,
             run_as: self.run_as,
             order: self.order,
+            columns: self.columns.clone(),
             create_date: self.create_date.clone(),
             modify_date: self.modify_date.clone(),
         }
@@ -369,6 +375,20 @@ impl ModuleDef {
         }
     }
 
+    /// Whether `*` stands in the list of what a view or inline function selects.
+    pub fn selects_all(&self) -> bool {
+        let query = match &self.stmt {
+            StmtKind::CreateView(view) => &view.query,
+            StmtKind::CreateFunction(function) => match &function.body {
+                FunctionBody::Inline(query) => query,
+                FunctionBody::Scalar { .. } | FunctionBody::Table { .. } => return false,
+            },
+            _ => return false,
+        };
+        let items = &query.body.first_select().items;
+        items.iter().any(|item| matches!(item, SelectItem::Wildcard { .. }))
+    }
+
     /// What stands behind WITH.
     pub fn options(&self) -> &[OptionItem] {
         match &self.stmt {
@@ -441,7 +461,39 @@ pub fn as_create(text: &str) -> String {
     format!("{}CREATE{}", &text[..verb.start as usize], &text[last.end as usize..])
 }
 
-/// Rows of a module: the object, and its text in parts.
+/// Names as one text, each in brackets.
+fn names_text(names: &[CompactString]) -> String {
+    names.iter().map(|name| format!("[{}]", name.replace(']', "]]"))).collect()
+}
+
+/// The names of such a text; nothing of another one.
+fn names_in(text: &str) -> Option<Arc<[CompactString]>> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        rest = rest.strip_prefix('[')?;
+        let mut name = CompactString::default();
+        loop {
+            let (part, behind) = rest.split_once(']')?;
+            name.push_str(part);
+            match behind.strip_prefix(']') {
+                Some(behind) => {
+                    name.push(']');
+                    rest = behind;
+                }
+                None => {
+                    rest = behind;
+                    break;
+                }
+            }
+        }
+        names.push(name);
+    }
+    Some(names.into())
+}
+
+/// Rows of a module: the object, its text in parts, and under the negative object_id the columns
+/// that it keeps.
 pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> {
     let flags = [
         (!module.settings.quoted_identifier, QUOTED_OFF),
@@ -469,6 +521,9 @@ pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)
     ];
     let mut rows = vec![(SysTable::Objects, object)];
     rows.extend(text_rows(module.object_id, &module.text));
+    if let Some(columns) = &module.columns {
+        rows.extend(text_rows(-module.object_id, &names_text(columns)));
+    }
     rows
 }
 
@@ -502,6 +557,7 @@ pub(crate) fn load(
             .find_map(|w| w.strip_prefix(RUN_AS))
             .and_then(|id| id.parse().ok()),
         order: TriggerOrder { first: bits(FIRST), last: bits(LAST) },
+        columns: texts.get(&object_id.wrapping_neg()).and_then(|text| names_in(text)),
         create_date: object.create_date.clone(),
         modify_date: object.modify_date.clone(),
     };
@@ -512,6 +568,17 @@ pub(crate) fn load(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_come_back_from_their_text() {
+        for names in [&["a", "b c", "d]e]]", "[x]", "", "]"][..], &[][..]] {
+            let names: Vec<CompactString> = names.iter().map(|name| (*name).into()).collect();
+            assert_eq!(names_in(&names_text(&names)).as_deref(), Some(&names[..]));
+        }
+        for other in ["a", "[a", "[a]b", "[a]]", "CREATE VIEW v AS SELECT 1 AS a"] {
+            assert_eq!(names_in(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn verbs_become_create() {

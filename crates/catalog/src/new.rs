@@ -143,5 +143,5 @@ pub struct NewIndex {
 pub struct NewFilter {
     /// In parentheses.
     pub text: String,
-    pub terms: Vec<crate::filter::FilterTerm>,
+    pub terms: Vec<crate::defs::filter::FilterTerm>,
 }

@@ -1,4 +1,4 @@
-//! Sequences, synonyms and security policies as the catalog keeps them.
+//! Sequences, synonyms, security policies and plan guides as the catalog keeps them.
 //! Guarantee: `load` of what `rows_of` wrote gives the same definition.
 
 use std::fmt::Write as _;
@@ -9,6 +9,8 @@ use parking_lot::Mutex;
 use syntax::ast::ObjectName;
 use types::{DataType, Value};
 
+use crate::clock;
+use crate::object_head::Head;
 use crate::policy::PolicyDef;
 use crate::systables::SysTable;
 use crate::type_text::type_of_text;
@@ -17,6 +19,7 @@ use crate::type_text::type_of_text;
 pub const SEQUENCE: &str = "SO";
 pub const SYNONYM: &str = "SN";
 pub const POLICY: &str = "SP";
+pub const PLAN_GUIDE: &str = "PG";
 
 /// Where a sequence stands.
 #[derive(Debug)]
@@ -85,12 +88,62 @@ pub struct SynonymDef {
     pub create_date: Value,
 }
 
+/// A plan guide: the hints that a statement of a batch runs with. It is of the database, which is
+/// the schema sys here.
+#[derive(Clone, Debug)]
+pub struct PlanGuideDef {
+    pub head: Head,
+    pub disabled: bool,
+    /// As it is written in the batch.
+    pub statement: String,
+    /// The batch's text; none: it is the statement alone.
+    pub batch: Option<String>,
+    /// The declarations of the batch's parameters.
+    pub params: Option<String>,
+    /// `OPTION (...)`; none: the statement has no hints, whatever it says itself.
+    pub hints: Option<String>,
+}
+
+impl PlanGuideDef {
+    /// The text that its row keeps: each part with its length before it.
+    pub fn text(&self) -> String {
+        let mut text = u8::from(self.disabled).to_string();
+        let further = [&self.batch, &self.params, &self.hints];
+        for part in std::iter::once(Some(&self.statement)).chain(further.map(Option::as_ref)) {
+            let _ = match part {
+                Some(part) => write!(text, " {} {part}", part.len()),
+                None => write!(text, " -"),
+            };
+        }
+        text
+    }
+
+    /// From that text.
+    fn load(head: Head, text: &str) -> Option<PlanGuideDef> {
+        let (disabled, mut rest) = text.split_at_checked(1)?;
+        let mut part = || -> Option<Option<String>> {
+            rest = rest.strip_prefix(' ')?;
+            if let Some(after) = rest.strip_prefix('-') {
+                rest = after;
+                return Some(None);
+            }
+            let (length, after) = rest.split_once(' ')?;
+            let (part, after) = after.split_at_checked(length.parse().ok()?)?;
+            rest = after;
+            Some(Some(part.to_owned()))
+        };
+        let (statement, batch, params, hints) = (part()??, part()?, part()?, part()?);
+        Some(PlanGuideDef { head, disabled: disabled == "1", statement, batch, params, hints })
+    }
+}
+
 /// An object that is neither a table nor a module.
 #[derive(Clone, Debug)]
 pub enum OtherObject {
     Sequence(Arc<SequenceDef>),
     Synonym(Arc<SynonymDef>),
     Policy(Arc<PolicyDef>),
+    PlanGuide(Arc<PlanGuideDef>),
 }
 
 impl OtherObject {
@@ -99,6 +152,7 @@ impl OtherObject {
             OtherObject::Sequence(s) => s.object_id,
             OtherObject::Synonym(s) => s.object_id,
             OtherObject::Policy(s) => s.object_id,
+            OtherObject::PlanGuide(g) => g.head.object_id,
         }
     }
 
@@ -107,6 +161,7 @@ impl OtherObject {
             OtherObject::Sequence(s) => &s.schema,
             OtherObject::Synonym(s) => &s.schema,
             OtherObject::Policy(s) => &s.schema,
+            OtherObject::PlanGuide(g) => &g.head.schema,
         }
     }
 
@@ -115,6 +170,7 @@ impl OtherObject {
             OtherObject::Sequence(s) => &s.name,
             OtherObject::Synonym(s) => &s.name,
             OtherObject::Policy(s) => &s.name,
+            OtherObject::PlanGuide(g) => &g.head.name,
         }
     }
 
@@ -124,6 +180,7 @@ impl OtherObject {
             OtherObject::Sequence(_) => SEQUENCE,
             OtherObject::Synonym(_) => SYNONYM,
             OtherObject::Policy(_) => POLICY,
+            OtherObject::PlanGuide(_) => PLAN_GUIDE,
         }
     }
 
@@ -133,6 +190,7 @@ impl OtherObject {
             OtherObject::Sequence(_) => "SEQUENCE_OBJECT",
             OtherObject::Synonym(_) => "SYNONYM",
             OtherObject::Policy(_) => "SECURITY_POLICY",
+            OtherObject::PlanGuide(_) => "PLAN_GUIDE",
         }
     }
 
@@ -142,6 +200,7 @@ impl OtherObject {
             OtherObject::Sequence(_) => "sequence object",
             OtherObject::Synonym(_) => "synonym",
             OtherObject::Policy(_) => "security policy",
+            OtherObject::PlanGuide(_) => "plan guide",
         }
     }
 
@@ -150,6 +209,7 @@ impl OtherObject {
             OtherObject::Sequence(s) => &s.create_date,
             OtherObject::Synonym(s) => &s.create_date,
             OtherObject::Policy(s) => &s.create_date,
+            OtherObject::PlanGuide(g) => &g.head.create_date,
         }
     }
 
@@ -158,6 +218,7 @@ impl OtherObject {
             OtherObject::Sequence(s) => &s.modify_date,
             OtherObject::Synonym(s) => &s.create_date,
             OtherObject::Policy(s) => &s.modify_date,
+            OtherObject::PlanGuide(g) => &g.head.modify_date,
         }
     }
 
@@ -167,7 +228,41 @@ impl OtherObject {
             (OtherObject::Sequence(a), OtherObject::Sequence(b)) => Arc::ptr_eq(a, b),
             (OtherObject::Synonym(a), OtherObject::Synonym(b)) => Arc::ptr_eq(a, b),
             (OtherObject::Policy(a), OtherObject::Policy(b)) => Arc::ptr_eq(a, b),
+            (OtherObject::PlanGuide(a), OtherObject::PlanGuide(b)) => Arc::ptr_eq(a, b),
             _ => false,
+        }
+    }
+
+    /// The same object by another name.
+    pub fn named(&self, schema: &str, name: &str) -> OtherObject {
+        let (schema, name) = (schema.into(), name.into());
+        match self {
+            OtherObject::Sequence(old) => OtherObject::Sequence(Arc::new(SequenceDef {
+                object_id: old.object_id,
+                schema,
+                name,
+                options: old.options.clone(),
+                create_date: old.create_date.clone(),
+                modify_date: clock::now(),
+                state: old.state.clone(),
+            })),
+            OtherObject::Policy(old) => OtherObject::Policy(Arc::new(PolicyDef {
+                schema,
+                name,
+                modify_date: clock::now(),
+                ..PolicyDef::clone(old)
+            })),
+            OtherObject::Synonym(old) => OtherObject::Synonym(Arc::new(SynonymDef {
+                object_id: old.object_id,
+                schema,
+                name,
+                base: old.base.clone(),
+                create_date: old.create_date.clone(),
+            })),
+            OtherObject::PlanGuide(old) => OtherObject::PlanGuide(Arc::new(PlanGuideDef {
+                head: Head { schema, name, modify_date: clock::now(), ..old.head.clone() },
+                ..PlanGuideDef::clone(old)
+            })),
         }
     }
 
@@ -176,6 +271,7 @@ impl OtherObject {
         match self {
             OtherObject::Synonym(synonym) => base_text(&synonym.base),
             OtherObject::Policy(policy) => policy.text(),
+            OtherObject::PlanGuide(guide) => guide.text(),
             OtherObject::Sequence(sequence) => {
                 let o = &sequence.options;
                 let mut text = format!(
@@ -226,22 +322,12 @@ pub fn row_of(other: &OtherObject, schema_id: i32) -> (SysTable, Vec<Value>) {
     (SysTable::Objects, row)
 }
 
-/// What every object has.
-#[derive(Clone, Debug)]
-pub struct Head {
-    pub object_id: i32,
-    pub schema: CompactString,
-    pub name: CompactString,
-    pub create_date: Value,
-    pub modify_date: Value,
+/// Whether objects of a kind are of those that are here.
+pub(crate) fn is_kind(kind: &str) -> bool {
+    [SYNONYM, SEQUENCE, POLICY, PLAN_GUIDE].contains(&kind)
 }
 
-/// Whether objects of a kind are sequences, synonyms or security policies.
-pub fn is_kind(kind: &str) -> bool {
-    kind == SYNONYM || kind == SEQUENCE || kind == POLICY
-}
-
-/// The sequence, synonym or policy whose row has this text; `None` when the text is none.
+/// The object whose row has this text; `None` when the text is none.
 /// `reserved`: values up to which a counter has reserved.
 pub fn load(
     head: Head,
@@ -254,9 +340,12 @@ pub fn load(
         let synonym = SynonymDef { object_id, schema, name, base: base_of(text)?, create_date };
         return Some(OtherObject::Synonym(Arc::new(synonym)));
     }
-    if kind == POLICY {
+    if kind == POLICY || kind == PLAN_GUIDE {
         let head = Head { object_id, schema, name, create_date, modify_date };
-        return Some(OtherObject::Policy(Arc::new(PolicyDef::load(head, text)?)));
+        return Some(match kind {
+            POLICY => OtherObject::Policy(Arc::new(PolicyDef::load(head, text)?)),
+            _ => OtherObject::PlanGuide(Arc::new(PlanGuideDef::load(head, text)?)),
+        });
     }
     let options = options_of(text)?;
     let state = Arc::new(SequenceState::new(reserved(options.counter)));
@@ -316,6 +405,33 @@ mod tests {
         let text = OtherObject::Sequence(Arc::new(sequence)).text();
         assert_eq!(options_of(&text), Some(options));
         assert_eq!(options_of("1 2 3"), None);
+    }
+
+    #[test]
+    fn guides_survive_their_text() {
+        let head = Head {
+            object_id: 3,
+            schema: "sys".into(),
+            name: "g".into(),
+            create_date: Value::Null,
+            modify_date: Value::Null,
+        };
+        let guide = PlanGuideDef {
+            head: head.clone(),
+            disabled: true,
+            statement: "SELECT 'ä - 3' FROM t".into(),
+            batch: Some("DECLARE @x int; SELECT 'ä - 3' FROM t".into()),
+            params: None,
+            hints: Some(String::new()),
+        };
+        let text = guide.text();
+        let read = PlanGuideDef::load(head.clone(), &text).expect("its text");
+        assert_eq!((read.disabled, &read.statement), (true, &guide.statement));
+        assert_eq!((&read.batch, &read.params), (&guide.batch, &guide.params));
+        assert_eq!((read.hints.as_deref(), read.text()), (Some(""), text));
+        for wrong in ["", "1", "1 9", "1 9 a", "1 - - - -", "0 1 aä - -", "0 99 a - - -"] {
+            assert!(PlanGuideDef::load(head.clone(), wrong).is_none(), "{wrong}");
+        }
     }
 
     #[test]

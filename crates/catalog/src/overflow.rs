@@ -15,9 +15,9 @@ use std::sync::Arc;
 use pages::{PageId, UnitId};
 use txn::{Database, Durability};
 
-use crate::change::UnitRef;
 use crate::db::Open;
 use crate::index_row::{Noted, note_place, noted_units};
+use crate::pending::UnitRef;
 use crate::store::{StoreError, SysTrees};
 use crate::{Catalog, OverflowUnit, pending};
 

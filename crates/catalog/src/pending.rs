@@ -13,11 +13,27 @@ use pages::{PageId, UnitId};
 use txn::{Database, Durability, Txn};
 use types::Value;
 
-use super::change::UnitRef;
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
-use crate::db::Open;
+use crate::OverflowUnit;
 use crate::index_row::forget_place;
+
+/// An allocation unit that a statement created or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitRef {
+    pub unit: UnitId,
+    pub first_iam: PageId,
+    pub filegroup: u16,
+}
+
+impl UnitRef {
+    /// A unit of values that do not fit their rows, once it is made.
+    pub fn of(unit: &OverflowUnit) -> Option<UnitRef> {
+        let made =
+            |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
+        unit.first_iam().map(made)
+    }
+}
 
 fn row(unit: &UnitRef) -> [Value; 4] {
     [
@@ -74,29 +90,6 @@ pub fn listed(trees: &SysTrees) -> Result<Vec<UnitRef>, StoreError> {
             filegroup: number(&row[3]) as u16,
         })
         .collect())
-}
-
-/// What a transaction that drops units does once it has committed: frees them on the database's
-/// cleanup thread. An allocation that finds no room before that takes their extents.
-pub fn free_after_commit(open: &Arc<Open>, units: Vec<UnitRef>) -> txn::Deferred {
-    // The closure must not keep the database alive: it sits in the database's own queue.
-    let weak = Arc::downgrade(open);
-    let listed = units.iter().map(|unit| (unit.unit, unit.first_iam)).collect();
-    let work = Box::new(move |storage: &Arc<Database>| {
-        if let Some(open) = weak.upgrade() {
-            free_all(storage, &open, &units);
-        }
-    });
-    txn::Deferred { units: listed, work }
-}
-
-/// Frees units now. A failure leaves a unit on the list, for when the database is next opened.
-pub fn free_all(storage: &Arc<Database>, open: &Open, units: &[UnitRef]) {
-    for unit in units {
-        if let Err(e) = free(storage, &open.trees, unit) {
-            open.errors.write("cleanup", &e.to_string());
-        }
-    }
 }
 
 /// Frees a unit and takes it off the list.

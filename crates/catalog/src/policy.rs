@@ -9,7 +9,7 @@ use syntax::ast::{BlockOperation, Expr, StmtKind};
 use types::Value;
 
 use crate::fold_name;
-use crate::other::Head;
+use crate::object_head::Head;
 
 /// A security policy.
 #[derive(Clone, Debug)]

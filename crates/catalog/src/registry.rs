@@ -12,6 +12,17 @@ use compact_str::CompactString;
 use disk::mirrored::{self, Damaged, Found};
 use disk::{Disk, DiskError};
 
+/// database_id of master.
+pub const MASTER: i32 = 1;
+/// database_id of tempdb, which is rebuilt at each start.
+pub const TEMPDB: i32 = 2;
+/// database_id of model, whose options new databases get.
+pub const MODEL: i32 = 3;
+/// Number of the handle through which table variables are reached; no database_id.
+pub const VARIABLES: i32 = 32_766;
+/// First database_id of user databases.
+pub const FIRST_USER_DB: i32 = 5;
+
 /// The file's name in the instance's folder.
 pub const FILE_NAME: &str = "databases.registry";
 const MAGIC: &str = "ringwood databases 2";
@@ -277,7 +288,7 @@ impl Registry {
 
 /// Where the folder was whose list has absolute paths: master's primary file was always in it.
 fn folder_of(entries: &[DbEntry]) -> Option<PathBuf> {
-    let master = entries.iter().find(|db| db.id == crate::MASTER)?;
+    let master = entries.iter().find(|db| db.id == MASTER)?;
     let primary = master.files.iter().find(|f| f.file_id == 1)?;
     Some(primary.path.parent()?.to_path_buf())
 }

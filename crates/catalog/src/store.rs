@@ -54,12 +54,39 @@ impl SysTrees {
 
     /// Adds a row, or replaces the one with the same key.
     pub fn put(&self, txn: &mut Txn, table: SysTable, values: &[Value]) -> Result<(), StoreError> {
+        self.put_row(txn, table, values, false)
+    }
+
+    /// The same of a row that no other transaction can be changing: one that is there as it is to
+    /// be is left alone.
+    ///
+    /// # Errors
+    /// As [`SysTrees::put`].
+    pub fn put_changed(
+        &self,
+        txn: &mut Txn,
+        table: SysTable,
+        values: &[Value],
+    ) -> Result<(), StoreError> {
+        self.put_row(txn, table, values, true)
+    }
+
+    fn put_row(
+        &self,
+        txn: &mut Txn,
+        table: SysTable,
+        values: &[Value],
+        changed: bool,
+    ) -> Result<(), StoreError> {
         let (key, row) = (table.key(values), table.encode(values)?);
         let tree = self.tree(table);
         let mut batch = RowBatch::new();
         for _ in 0..MAX_TRIES {
-            let outcome = if tree.fetch(&key, ReadMode::Current, &mut batch)? && !batch.is_ghost(0)
-            {
+            let there = tree.fetch(&key, ReadMode::Current, &mut batch)? && !batch.is_ghost(0);
+            if there && changed && batch.row(0) == row.as_slice() {
+                return Ok(());
+            }
+            let outcome = if there {
                 tree.update(txn, &key, &batch.header(0), &row)?
             } else {
                 tree.insert(txn, &key, &row)?
@@ -100,7 +127,7 @@ impl SysTrees {
     }
 
     /// Deletes every row whose key begins with `prefix`.
-    pub fn delete_all(
+    pub(crate) fn delete_all(
         &self,
         txn: &mut Txn,
         table: SysTable,
@@ -126,7 +153,7 @@ impl SysTrees {
     }
 
     /// The rows whose key is below `end`, in key order.
-    pub fn rows_below(
+    pub(crate) fn rows_below(
         &self,
         table: SysTable,
         end: &[Value],

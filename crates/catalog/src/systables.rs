@@ -80,13 +80,13 @@ pub const ALL: [SysTable; 18] = [
 ];
 
 /// Counter of allocation units.
-pub const COUNTER_UNITS: i32 = 1;
+pub(crate) const COUNTER_UNITS: i32 = 1;
 /// Counter of object ids.
-pub const COUNTER_OBJECTS: i32 = 2;
+pub(crate) const COUNTER_OBJECTS: i32 = 2;
 /// Counter of row versions.
-pub const COUNTER_ROW_VERSIONS: i32 = 3;
+pub(crate) const COUNTER_ROW_VERSIONS: i32 = 3;
 /// Counter of alias types.
-pub const COUNTER_TYPES: i32 = 4;
+pub(crate) const COUNTER_TYPES: i32 = 4;
 /// The unit of the list of discarded large values: a tree of the storage engine, without columns.
 pub const DISCARDED_UNIT: u32 = 99;
 /// First unit id of user objects; the system tables' units are below.
@@ -314,7 +314,7 @@ impl SysTable {
 
 /// The smallest byte string above every string that begins with `prefix`; `None` when there is
 /// none.
-pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < u8::MAX {

@@ -7,6 +7,7 @@
 
 mod check;
 mod export;
+mod file_rows;
 mod files;
 mod health;
 mod hidden_password;

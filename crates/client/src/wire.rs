@@ -151,7 +151,7 @@ impl Wire {
     }
 
     /// So many bytes of [`Wire::ready`] are used.
-    pub fn use_up(&mut self, bytes: usize) {
+    pub(crate) fn use_up(&mut self, bytes: usize) {
         self.used += bytes;
         debug_assert!(self.used <= self.received.len());
     }

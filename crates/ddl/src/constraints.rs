@@ -12,7 +12,7 @@ use super::own_queries::with_env;
 use super::work::Work;
 use catalog::given_up::Name;
 use catalog::{Catalog, CheckDef, ForeignKeyDef, NewCheck, TableDef, fold_name};
-use exec::dml::change::{check_condition, test_check, test_foreign_key};
+use dml::change::{check_condition, test_check, test_foreign_key};
 use exec::operators::context::ExecCtx;
 
 /// The definition of a CHECK constraint for a table of these columns.

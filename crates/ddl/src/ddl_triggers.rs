@@ -48,6 +48,7 @@ pub fn put(
         marked_system: false,
         run_as: new.run_as,
         order: TriggerOrder::default(),
+        columns: None,
         create_date: before
             .as_ref()
             .map_or_else(|| now.clone(), |before| before.create_date.clone()),

@@ -306,7 +306,7 @@ fn meets_twice(start: (i32, Event), below: impl Fn((i32, Event)) -> Vec<(i32, Ev
 }
 
 /// The foreign key of another table that refers to this one.
-pub fn reference_from_outside(catalog: &Catalog, table: &TableDef) -> Option<ForeignKeyDef> {
+pub(crate) fn reference_from_outside(catalog: &Catalog, table: &TableDef) -> Option<ForeignKeyDef> {
     let mut keys = catalog.foreign_keys_to(table.object_id).into_iter();
     keys.find(|(child, _)| child.object_id != table.object_id).map(|(_, key)| key)
 }

@@ -13,7 +13,7 @@ use syntax::ast::{
 use syntax::mentions::{Listener, Use, of_expr, of_statement};
 use types::{DataType, SqlError};
 
-use super::computed_def::with_variables;
+use super::definition_binder::with_variables;
 use super::system_functions::SystemFunctions;
 use bind::Binder;
 use bind::computed::Nature;
@@ -56,7 +56,7 @@ impl FunctionNature {
 
     /// Of an expression that calls these functions.
     #[must_use]
-    pub fn of_calls(
+    pub(crate) fn of_calls(
         functions: SystemFunctions,
         db: &Arc<Db>,
         called: &[(Arc<Db>, Arc<ModuleDef>)],
@@ -89,7 +89,7 @@ impl FunctionNature {
 
 /// Whether values of a type are not exact.
 #[must_use]
-pub fn is_imprecise(ty: DataType) -> bool {
+pub(crate) fn is_imprecise(ty: DataType) -> bool {
     matches!(ty, DataType::Float | DataType::Real)
 }
 

@@ -1,10 +1,9 @@
 //! Options of an index that its definition keeps, from what follows WITH.
 
-use syntax::ast::{OptionItem, OptionValue};
+use syntax::ast::{Expr, ExprKind, Literal, OptionItem, OptionValue};
 use types::{SqlError, msg};
 
 use super::option_rules;
-use super::table_def::fill_factor;
 use catalog::{Compression, IndexOptions};
 
 /// What a list of options says: how full pages are built (`None`: nothing is said of it), and the
@@ -33,6 +32,23 @@ pub fn read(
         }
     }
     Ok((fill, kept))
+}
+
+/// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129
+/// out of range.
+fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
+    option_rules::check("CREATE INDEX", options, option_rules::INDEX)?;
+    for option in options.iter().filter(|o| o.name == "FILLFACTOR") {
+        if let OptionValue::Expr(Expr { kind: ExprKind::Literal(Literal::Integer(n)), .. }) =
+            &option.value
+        {
+            if (1..=100).contains(n) {
+                return Ok(*n as u8);
+            }
+            return Err(SqlError::of(msg::FILLFACTOR_RANGE, [&n]));
+        }
+    }
+    Ok(0)
 }
 
 /// What DATA_COMPRESSION says.

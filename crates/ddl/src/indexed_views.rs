@@ -1,5 +1,5 @@
 //! Indexed views: the first index of a view makes a table that keeps its rows, which changes of the
-//! view's tables keep up (`exec::dml::change::view_rows`); it goes with that index, and with the
+//! view's tables keep up (`dml::change::view_rows`); it goes with that index, and with the
 //! view. Guarantees: while the rows are made nobody changes the tables; statements that were
 //! compiled before are compiled again.
 
@@ -7,30 +7,13 @@ use std::sync::Arc;
 
 use super::rebuild::{duplicate_key, run_dml};
 use super::tables::{self, create_table};
+use super::view_bases::bases;
 use super::work::Work;
 use bind::view_rows::rows_name;
 use catalog::names::quote;
-use catalog::{Catalog, Db, ModuleDef, NewColumn, NewIndex, NewTable, TableDef};
-use exec::dml::change::view_rows::{reads, select_of};
-use exec::state::SessionCore;
+use catalog::{Db, ModuleDef, NewColumn, NewIndex, NewTable, TableDef};
+use session::state::SessionCore;
 use types::{SqlError, msg};
-
-/// The tables that a view reads.
-pub fn bases(catalog: &Catalog, view: &ModuleDef) -> Vec<Arc<TableDef>> {
-    let Some(select) = select_of(view) else { return Vec::new() };
-    let mut found: Vec<_> =
-        catalog.tables.values().filter(|table| reads(&select.from, table)).cloned().collect();
-    found.sort_by_key(|table| table.object_id);
-    found
-}
-
-/// The indexed view that reads a table.
-pub fn over(catalog: &Catalog, table: &TableDef) -> Option<Arc<ModuleDef>> {
-    let views = catalog.view_rows.keys().filter_map(|id| catalog.modules.get(id));
-    let mut views =
-        views.filter(|view| select_of(view).is_some_and(|select| reads(&select.from, table)));
-    views.next().cloned()
-}
 
 /// Makes the rows of a view with their clustered index.
 ///

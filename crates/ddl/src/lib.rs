@@ -5,16 +5,16 @@
 //! part of its statement's transaction, and in force for others when that has committed; a
 //! statement that fails leaves nothing of it.
 
-pub mod alias_types;
 pub mod build;
-pub mod computed_def;
 pub mod constraints;
 pub mod ddl_triggers;
+pub mod definition_binder;
 pub mod events;
 pub mod foreign_keys;
 pub mod function_nature;
 pub mod index_options;
 pub mod indexed_views;
+mod kept_columns;
 pub mod masks;
 pub mod modules;
 pub mod moves;
@@ -32,10 +32,12 @@ pub mod shape;
 pub mod switch;
 pub mod system_functions;
 pub mod table_def;
-pub mod table_types;
 pub mod tables;
 pub mod temp_memory;
 pub mod temp_procedures;
 pub mod temporal;
 pub mod temps;
+pub mod user_types;
+pub mod versioned;
+pub mod view_bases;
 pub mod work;

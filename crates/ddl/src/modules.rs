@@ -11,7 +11,7 @@ use txn::LockMode;
 use types::{SqlError, msg};
 
 use super::work::Work;
-use super::{indexed_views, schemabinding};
+use super::{indexed_views, kept_columns, schemabinding};
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
 use catalog::module::{as_create, rows_of};
@@ -125,6 +125,7 @@ pub fn put(
         marked_system: before.as_ref().is_some_and(|before| before.marked_system),
         run_as: new.run_as,
         order: TriggerOrder::default(),
+        columns: None,
         create_date: before
             .as_ref()
             .map_or_else(|| now.clone(), |before| before.create_date.clone()),
@@ -137,6 +138,7 @@ pub fn put(
     }
     schemabinding::check(&after)?;
     check(work, &after)?;
+    let after = kept_columns::with_columns(work, after)?;
     hold_run_as(work, new)?;
     if let Some(before) = &before {
         indexed_views::drop_rows(work, before)?;
@@ -298,7 +300,11 @@ pub fn rename_column(
     };
     let before = cut(view.text.get(..start as usize))?;
     let text = before + &list + &cut(view.text.get(end as usize..))?;
-    let head = ModuleHead { modify_date: clock::now(), ..view.head() };
+    let kept = view.columns.as_ref().map(|kept| {
+        let names = kept.iter().enumerate();
+        names.map(|(place, old)| if place == at { name.into() } else { old.clone() }).collect()
+    });
+    let head = ModuleHead { columns: kept, modify_date: clock::now(), ..view.head() };
     let after = Arc::new(ModuleDef::new(head, &text)?);
     replace(work, Some(view.clone()), Some(after))
 }
@@ -315,9 +321,10 @@ pub fn refresh(
 ) -> Result<(), SqlError> {
     work.lock(module.object_id, LockMode::SchM)?;
     check_current(work, &module.schema, &module.name, Some(module))?;
-    let head = ModuleHead { modify_date: clock::now(), ..module.head() };
+    let head = ModuleHead { columns: None, modify_date: clock::now(), ..module.head() };
     let after = Arc::new(ModuleDef::new(head, &module.text)?);
     check(work, &after)?;
+    let after = kept_columns::with_columns(work, after)?;
     replace(work, Some(module.clone()), Some(after))
 }
 
@@ -416,7 +423,7 @@ fn parent_of(catalog: &Catalog, module: &ModuleDef) -> Option<Parent> {
 ///
 /// # Errors
 /// What the storage says.
-pub fn drop_triggers(work: &mut Work<'_>, parent: i32) -> Result<(), SqlError> {
+pub(crate) fn drop_triggers(work: &mut Work<'_>, parent: i32) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == parent;
     for trigger in catalog.modules.values().filter(own) {

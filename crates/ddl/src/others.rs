@@ -1,6 +1,6 @@
-//! Sequences and synonyms: made, changed, dropped, in the session's transaction like a change of a
-//! table. The values of a sequence are no part of any transaction: see `catalog::sequence`.
-//! Guarantee: a name is free in its schema when an object takes it.
+//! Sequences, synonyms, plan guides: made, changed, dropped, in the session's transaction like a
+//! change of a table. The values of a sequence are no part of any transaction: see
+//! `catalog::sequence`. Guarantee: a name is free in its schema when an object takes it.
 
 use std::sync::Arc;
 
@@ -10,8 +10,7 @@ use types::{SqlError, Value, msg};
 use super::work::Work;
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
-use catalog::other::{OtherObject, SequenceDef, SynonymDef, row_of};
-use catalog::policy::PolicyDef;
+use catalog::other::{OtherObject, SequenceDef, row_of};
 use catalog::systables::SysTable;
 use catalog::{errors, fold_name};
 
@@ -90,7 +89,7 @@ pub fn rename(work: &mut Work<'_>, object: &OtherObject, name: &str) -> Result<(
     if has_user(work, object) {
         return Err(SqlError::of(msg::RENAME_ENFORCED_DEPENDENCIES, [&object.name()]));
     }
-    replace(work, Some(object.clone()), Some(named(object, object.schema(), name)))
+    replace(work, Some(object.clone()), Some(object.named(object.schema(), name)))
 }
 
 /// Puts an object into another schema, where its name is free.
@@ -102,7 +101,7 @@ pub fn transfer(work: &mut Work<'_>, object: &OtherObject, schema: &str) -> Resu
     if has_user(work, object) {
         return Err(SqlError::of(msg::TRANSFER_SCHEMABOUND, []));
     }
-    replace(work, Some(object.clone()), Some(named(object, schema, object.name())))
+    replace(work, Some(object.clone()), Some(object.named(schema, object.name())))
 }
 
 /// Whether the DEFAULT of a column takes values of what may be a sequence.
@@ -111,34 +110,6 @@ fn has_user(work: &Work<'_>, object: &OtherObject) -> bool {
     let catalog = work.db.catalog();
     let mut defaults = catalog.by_id.values().flat_map(|table| &table.columns);
     defaults.any(|column| column.default.as_ref().is_some_and(|default| uses(default, sequence)))
-}
-
-/// The same object by another name.
-fn named(object: &OtherObject, schema: &str, name: &str) -> OtherObject {
-    match object {
-        OtherObject::Sequence(old) => OtherObject::Sequence(Arc::new(SequenceDef {
-            object_id: old.object_id,
-            schema: schema.into(),
-            name: name.into(),
-            options: old.options.clone(),
-            create_date: old.create_date.clone(),
-            modify_date: catalog::clock::now(),
-            state: old.state.clone(),
-        })),
-        OtherObject::Policy(old) => OtherObject::Policy(Arc::new(PolicyDef {
-            schema: schema.into(),
-            name: name.into(),
-            modify_date: catalog::clock::now(),
-            ..PolicyDef::clone(old)
-        })),
-        OtherObject::Synonym(old) => OtherObject::Synonym(Arc::new(SynonymDef {
-            object_id: old.object_id,
-            schema: schema.into(),
-            name: name.into(),
-            base: old.base.clone(),
-            create_date: old.create_date.clone(),
-        })),
-    }
 }
 
 /// Drops an object.
@@ -164,7 +135,7 @@ pub fn drop_object(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlEr
 }
 
 /// Whether a DEFAULT takes values of a sequence.
-fn uses(default: &catalog::DefaultDef, sequence: &Arc<catalog::other::SequenceDef>) -> bool {
+fn uses(default: &catalog::DefaultDef, sequence: &Arc<SequenceDef>) -> bool {
     use syntax::ast::ExprKind;
     let name = |kind: &ExprKind| match kind {
         ExprKind::NextValueFor { sequence, .. } => Some(sequence.clone()),

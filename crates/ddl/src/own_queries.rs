@@ -13,10 +13,10 @@ use catalog::names::quote;
 use catalog::{Db, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
-use exec::state::SessionCore;
 use logical::isolation::Isolation;
 use logical::rights::Chain;
 use plan::compile_query;
+use session::state::SessionCore;
 
 /// Runs `f` with the environment in which statements of the engine itself are bound: they need no
 /// right, and see what is committed. Where a table must not change meanwhile, the caller has locked

@@ -41,7 +41,7 @@ pub fn check_none(elements: &[TableElement]) -> Result<(), SqlError> {
 ///
 /// # Errors
 /// 13501 to 13509, 13513, 13587.
-pub fn check_period(table: &NewTable, elements: &[TableElement]) -> Result<(), SqlError> {
+pub(crate) fn check_period(table: &NewTable, elements: &[TableElement]) -> Result<(), SqlError> {
     let period = period_of(elements)?;
     let mut found = [None, None];
     for column in &table.columns {

@@ -15,7 +15,7 @@ use txn::LockMode;
 use txn::locks::What;
 use types::{SqlError, Value};
 
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// The lock that whoever adds, changes or drops a property holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX - 1);

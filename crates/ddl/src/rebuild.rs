@@ -9,18 +9,52 @@ use std::sync::Arc;
 use syntax::ast::StmtKind;
 use types::{DataType, SqlError, msg};
 
+use super::shape::check_change;
 use super::work::Work;
 use bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use bind::set_options::SessionOptions;
+use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
-use catalog::{Catalog, ModuleKind, TableDef, TableState};
-use exec::dml::compile_dml;
+use catalog::{Catalog, ColumnDef, ModuleKind, TableDef, TableState};
+use dml::compile_dml;
 use exec::operators::context::ExecCtx;
 use logical::isolation::Isolation;
 
 const OLD: &str = "rows before";
 const NEW: &str = "rows after";
+
+/// New storage for all rows in the layout of `next`; `computed` is the column that is not the one
+/// of its name, with its value.
+///
+/// # Errors
+/// 1701 and 1702 too large; those of the values.
+pub fn rewrite(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    mut next: TableDef,
+    computed: Option<(usize, String)>,
+) -> Result<Arc<TableDef>, SqlError> {
+    next.layout = layout_of(&next.columns);
+    // Before rows of it are made.
+    check_change(table, &next)?;
+    next.storage = Arc::new(work.renewed(&next.storage)?);
+    let mut indexes = Vec::with_capacity(next.indexes.len());
+    for index in &next.indexes {
+        indexes.push(Arc::new(work.renewed(index)?));
+    }
+    next.indexes = indexes;
+    work.renew_outside(&mut next)?;
+    let source = |(i, c): (usize, &ColumnDef)| match &computed {
+        Some((at, value)) if *at == i => value.clone(),
+        // No row has its value.
+        _ if c.is_virtual() => "NULL".to_string(),
+        _ => quote(&c.name),
+    };
+    let sources: Vec<String> = next.columns.iter().enumerate().map(source).collect();
+    copy_rows(work, table, &next, &sources)?;
+    work.replace(table, next)
+}
 
 /// Copies all rows of `from` into the empty storage of `to`. `sources` gives, for each column of
 /// `to`, the expression over the columns of `from`; rows go in in the order of the new clustered
@@ -124,14 +158,14 @@ fn run(
         unresolved: None,
     };
     let plan = compile_dml(stmt, &env)?;
-    let kept = std::mem::replace(&mut work.core.private_tables, private);
-    let (rowcount, identity) = (work.core.options.rowcount, work.core.last_identity);
+    let kept = std::mem::replace(&mut work.core.run.private_tables, private);
+    let (rowcount, identity) = (work.core.options.rowcount, work.core.run.results.last_identity);
     work.core.options.rowcount = 0;
     let mut ignored: Vec<Vec<types::Value>> = Vec::new();
-    let result = plan.run(&mut ExecCtx { session: work.core, vars: &mut [] }, &mut ignored);
+    let result = plan.run(&mut ExecCtx { session: work.core, vars: &mut [] }, &mut ignored, None);
     work.core.options.rowcount = rowcount;
-    work.core.last_identity = identity;
-    work.core.private_tables = kept;
+    work.core.run.results.last_identity = identity;
+    work.core.run.private_tables = kept;
     result
 }
 

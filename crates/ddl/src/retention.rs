@@ -6,13 +6,13 @@ use std::sync::Arc;
 use catalog::names::quote;
 use catalog::temporal::{Retention, Temporal};
 use catalog::{Db, TableDef};
-use exec::dml::compile_dml;
+use dml::compile_dml;
 use exec::operators::context::ExecCtx;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use types::{SqlError, Value};
 
 use super::own_queries::with_env;
-use super::temporal::history_of;
+use super::versioned::history_of;
 
 /// Rows of one transaction in the background.
 const PIECE: u64 = 4096;
@@ -57,7 +57,7 @@ pub fn delete(
     let plan = with_env(core, db, |env, _| compile_dml(stmt, env))?;
     let rowcount = std::mem::take(&mut core.options.rowcount);
     let mut ignored: Vec<Vec<Value>> = Vec::new();
-    let result = plan.run(&mut ExecCtx { session: core, vars: &mut [] }, &mut ignored);
+    let result = plan.run(&mut ExecCtx { session: core, vars: &mut [] }, &mut ignored, None);
     core.options.rowcount = rowcount;
     result
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use types::{SqlError, msg};
 
 use super::foreign_keys::reference_from_outside;
-use super::indexed_views;
+use super::view_bases;
 use super::work::Work;
 use crate::own_queries::has_rows;
 use catalog::{IndexDef, TableDef, fold_name};
@@ -38,7 +38,8 @@ pub fn switch(
     }
     pair.check_versioning()?;
     let catalog = work.db.catalog();
-    if [source, target].into_iter().any(|table| indexed_views::over(&catalog, table).is_some()) {
+    if [source, target].into_iter().any(|table| view_bases::indexed_over(&catalog, table).is_some())
+    {
         return Err(errors::not_supported("ALTER TABLE SWITCH under an indexed view"));
     }
     pair.check_columns()?;

@@ -8,10 +8,10 @@ use types::SqlError;
 
 use bind::env::Names;
 use catalog::{Db, errors};
-use exec::host::Above;
-use exec::state::SessionCore;
 use expr::functions::Function;
 use logical::view::ViewDef;
+use session::state::SessionCore;
+use session::state::host::Above;
 
 /// The functions of the system.
 #[derive(Clone, Copy)]

@@ -8,11 +8,11 @@ use types::{SqlError, msg};
 
 use super::foreign_keys;
 use super::work::{Work, units_of};
-use super::{constraints, indexed_views, modules, shape, temporal};
+use super::{constraints, modules, shape, versioned, view_bases};
 use catalog::Db;
 use catalog::load::layout_of;
 use catalog::{NewTable, TableDef, TableState};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Creates a table with its indexes, all empty. The new table is locked until the transaction ends.
 ///
@@ -93,7 +93,7 @@ pub fn drop_table(
 ) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
-    temporal::check_free(db, table, false)?;
+    versioned::check_free(db, table, false)?;
     if foreign_keys::reference_from_outside(&work.db.catalog(), table).is_some() {
         return Err(SqlError::of(msg::TABLE_REFERENCED, [&table.name]));
     }
@@ -105,7 +105,7 @@ pub fn drop_table(
 }
 
 /// Drops the table that keeps the rows of a view.
-pub fn drop_hidden(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+pub(crate) fn drop_hidden(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     work.lock_current(table)?;
     work.delete_rows(table)?;
     work.forget_count(table)?;
@@ -121,8 +121,8 @@ pub fn truncate_table(
 ) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
-    temporal::check_free(db, table, true)?;
-    if let Some(view) = indexed_views::over(&work.db.catalog(), table) {
+    versioned::check_free(db, table, true)?;
+    if let Some(view) = view_bases::indexed_over(&work.db.catalog(), table) {
         return Err(SqlError::of(
             msg::REFERENCED_BY_OBJECT,
             [&"TRUNCATE TABLE", &table.full_name(), &view.name],
@@ -141,8 +141,7 @@ pub fn truncate_table(
         .collect::<Result<_, _>>()?;
     work.renew_outside(&mut next)?;
     let next = Arc::new(next);
-    work.delete_rows(table)?;
-    work.write_rows(&next)?;
+    work.rewrite_rows(table, &next)?;
     work.drop_units(units_of(table))?;
     work.publish(Some(table.clone()), Some(next))
 }

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use memory::{Clerk, OutOfMemory, Reservation};
 use types::SqlError;
 
+use catalog::errors::out_of_memory;
 use catalog::{ModuleDef, TableDef};
-use exec::operators::memory::out_of_memory;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Bytes that are charged at once.
 const STEP: usize = 4 << 10;
@@ -91,7 +91,7 @@ pub fn charge(core: &SessionCore, table: &TableDef) -> Result<(), SqlError> {
 
 fn charge_of(core: &SessionCore, bytes: usize) -> Result<Charge, SqlError> {
     let charged = Reservation::in_steps(core.host().memory(), Clerk::TemporaryTables, STEP);
-    let mut charge = Charge { charged, of_session: core.holdings.temporary.clone() };
+    let mut charge = Charge { charged, of_session: core.memory.holdings.temporary.clone() };
     charge.set(bytes)?;
     Ok(charge)
 }
@@ -100,7 +100,7 @@ fn charge_of(core: &SessionCore, bytes: usize) -> Result<Charge, SqlError> {
 ///
 /// # Errors
 /// 701: the procedure must not come.
-pub fn charge_module(core: &SessionCore, module: &ModuleDef) -> Result<(), SqlError> {
+pub(crate) fn charge_module(core: &SessionCore, module: &ModuleDef) -> Result<(), SqlError> {
     *module.charged.lock() = Some(Box::new(charge_of(core, module.memory())?));
     Ok(())
 }

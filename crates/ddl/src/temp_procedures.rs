@@ -12,7 +12,7 @@ use super::temps::{kept_name, remember, tempdb};
 use super::work::Work;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{ModuleDef, ModuleKind, errors};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// They belong to no scope but the session's.
 const OF_SESSION: u32 = 0;
@@ -22,7 +22,7 @@ const OF_SESSION: u32 = 0;
 /// # Errors
 /// Internal: there is no tempdb.
 pub fn find(core: &SessionCore, name: &str) -> Result<Option<Arc<ModuleDef>>, SqlError> {
-    let found = core.temps.find_procedure(name, &*tempdb(core)?);
+    let found = core.objects.temps.find_procedure(name, &*tempdb(core)?);
     Ok(found.filter(|module| module.kind == ModuleKind::Procedure))
 }
 
@@ -35,7 +35,8 @@ pub fn find(core: &SessionCore, name: &str) -> Result<Option<Arc<ModuleDef>>, Sq
 pub fn may_change(core: &mut SessionCore, name: &str) -> Result<bool, SqlError> {
     let Some(found) = find(core, name)? else { return Ok(true) };
     let id = found.object_id;
-    if core.temps.list.iter().any(|temp| temp.object_id == id && temp.name.starts_with('#')) {
+    if core.objects.temps.list.iter().any(|temp| temp.object_id == id && temp.name.starts_with('#'))
+    {
         return Ok(true);
     }
     let db = tempdb(core)?;
@@ -82,7 +83,7 @@ pub fn put(
         Ok(())
     })?;
     if let (None, Some(object_id)) = (before, made) {
-        remember(core, new.name, object_id, OF_SESSION);
+        remember(&mut core.objects.temps, new.name, object_id, OF_SESSION);
     }
     Ok(())
 }

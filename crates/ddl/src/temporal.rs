@@ -1,8 +1,8 @@
 //! Periods and system versioning of tables: PERIOD FOR SYSTEM_TIME added and dropped,
-//! SYSTEM_VERSIONING switched on and off, the history table made or taken over, and what neither a
-//! versioned table nor its history may go through. Guarantees: a history has the columns of its
-//! table in the same order and none of their constraints; with DATA_CONSISTENCY_CHECK no rows are
-//! taken over whose periods end before they begin, in the future, or overlap.
+//! SYSTEM_VERSIONING switched on and off, the history table made or taken over. Guarantees: a
+//! history has the columns of its table in the same order and none of their constraints; with
+//! DATA_CONSISTENCY_CHECK no rows are taken over whose periods end before they begin, in the
+//! future, or overlap.
 
 mod history;
 
@@ -12,13 +12,14 @@ use std::sync::Arc;
 use bind::period::end_of_time;
 use catalog::names::quote;
 use catalog::temporal::{Generated, Retention, Temporal};
-use catalog::{ColumnDef, Db, TableDef};
+use catalog::{Db, TableDef};
 use compact_str::CompactString;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use types::{DataType, SqlError, msg};
 
 use super::own_queries::finds_row;
 use super::tables::{create_table, replace};
+use super::versioned::{full_name, history_of};
 use super::work::Work;
 
 /// SYSTEM_VERSIONING = ON (...).
@@ -30,59 +31,6 @@ pub struct Versioning {
     pub check: bool,
     /// HISTORY_RETENTION_PERIOD; none for INFINITE.
     pub retention: Option<Retention>,
-}
-
-/// `database.schema.table`.
-pub fn full_name(db: &Db, table: &TableDef) -> String {
-    format!("{}.{}", db.name(), table.full_name())
-}
-
-/// 13552, 13545: a table that is dropped or truncated.
-pub fn check_free(db: &Db, table: &TableDef, truncated: bool) -> Result<(), SqlError> {
-    match (table.temporal, truncated) {
-        (Temporal::None, _) => Ok(()),
-        (_, false) => Err(SqlError::of(msg::DROP_VERSIONED, [&full_name(db, table)])),
-        (_, true) => Err(SqlError::of(msg::TRUNCATE_VERSIONED, [&full_name(db, table)])),
-    }
-}
-
-/// 13550: a column that is added to a history.
-pub fn check_may_add(db: &Db, table: &TableDef) -> Result<(), SqlError> {
-    match table.temporal.is_history() {
-        false => Ok(()),
-        true => Err(SqlError::of(msg::ADD_COLUMN_VERSIONED, [&full_name(db, table)])),
-    }
-}
-
-/// 13551, 13588: a column that is dropped.
-pub fn check_may_drop(db: &Db, table: &TableDef, at: usize) -> Result<(), SqlError> {
-    if table.temporal.is_history() {
-        return Err(SqlError::of(msg::DROP_COLUMN_VERSIONED, [&full_name(db, table)]));
-    }
-    let column = &table.columns[at];
-    if column.generated.is_none() {
-        return Ok(());
-    }
-    Err(SqlError::of(msg::DROP_PERIOD_COLUMN, [&column.name, &full_name(db, table)]))
-}
-
-/// 13548, 13599: a column that becomes another.
-pub fn check_may_alter(db: &Db, table: &TableDef, column: &ColumnDef) -> Result<(), SqlError> {
-    if table.temporal.is_history() {
-        return Err(SqlError::of(
-            msg::ALTER_COLUMN_VERSIONED,
-            [&column.name, &full_name(db, table)],
-        ));
-    }
-    if column.generated.is_some() {
-        return Err(SqlError::of(msg::ALTER_PERIOD_COLUMN, [&column.name]));
-    }
-    Ok(())
-}
-
-/// The history of a versioned table.
-pub fn history_of(db: &Db, table: &TableDef) -> Option<Arc<TableDef>> {
-    table.temporal.history().and_then(|id| db.catalog().by_id.get(&id).cloned())
 }
 
 // ---- periods ----
@@ -134,7 +82,11 @@ pub fn add_period(
 }
 
 /// 13501, 13587: what a column of a period must be.
-pub fn check_period_column(name: &str, ty: DataType, nullable: bool) -> Result<(), SqlError> {
+pub(crate) fn check_period_column(
+    name: &str,
+    ty: DataType,
+    nullable: bool,
+) -> Result<(), SqlError> {
     if !matches!(ty, DataType::DateTime2(_)) {
         return Err(SqlError::of(msg::GENERATED_TYPE, [&name]));
     }
@@ -145,7 +97,7 @@ pub fn check_period_column(name: &str, ty: DataType, nullable: bool) -> Result<(
 }
 
 /// 13513.
-pub fn check_precision(start: DataType, end: DataType) -> Result<(), SqlError> {
+pub(crate) fn check_precision(start: DataType, end: DataType) -> Result<(), SqlError> {
     if start == end {
         return Ok(());
     }

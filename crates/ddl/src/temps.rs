@@ -14,9 +14,9 @@ use types::{SqlError, msg};
 use super::modules::drop_module;
 use super::tables::{create_table, drop_table};
 use super::work::Work;
-use bind::env::TempName;
+use bind::env::{TempName, TempTables};
 use catalog::{Catalog, Db, NewTable, TEMPDB, TableDef, errors, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Table variables that one statement drops at the end of their scope.
 const TOGETHER: usize = 256;
@@ -46,11 +46,11 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
     let db = tempdb(core)?;
     let name = new.name.clone();
     new.schema = CompactString::default();
-    let level = core.nest_level;
+    let level = core.run.nest_level;
     new.name = kept_name(core, &db, &name, level)?;
     let table = create_table(core, &db, new)?;
-    remember(core, &name, table.object_id, level);
-    core.temps.changed();
+    remember(&mut core.objects.temps, &name, table.object_id, level);
+    core.objects.temps.changed();
     Ok(table)
 }
 
@@ -76,7 +76,7 @@ pub(super) fn kept_name(
     }
     let (folded, catalog) = (fold_name(name), tempdb.catalog());
     let taken = |t: &&TempName| t.visible && t.level == level && t.name == folded;
-    if core.temps.list.iter().filter(taken).any(|t| is_there(&catalog, t)) {
+    if core.objects.temps.list.iter().filter(taken).any(|t| is_there(&catalog, t)) {
         return Err(errors::name_taken(name));
     }
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -84,8 +84,8 @@ pub(super) fn kept_name(
 }
 
 /// The session knows the object by this name from now on.
-pub(super) fn remember(core: &mut SessionCore, name: &str, object_id: i32, level: u32) {
-    core.temps.list.push(TempName {
+pub(super) fn remember(temps: &mut TempTables, name: &str, object_id: i32, level: u32) {
+    temps.list.push(TempName {
         name: fold_name(name),
         object_id,
         level,
@@ -103,13 +103,13 @@ fn is_there(catalog: &Catalog, temp: &TempName) -> bool {
 /// Takes names off the list whose objects were dropped: without a transaction no rollback brings
 /// one back. Now and then, so that it costs each table little.
 fn forget_gone(core: &mut SessionCore, tempdb: &Db) {
-    if core.trancount() > 0 || core.temps.list.len() < core.temps.most {
+    if core.trancount() > 0 || core.objects.temps.list.len() < core.objects.temps.most {
         return;
     }
     let catalog = tempdb.catalog();
-    let list = &mut core.temps.list;
+    let list = &mut core.objects.temps.list;
     list.retain(|t| t.name.starts_with('@') || is_there(&catalog, t));
-    core.temps.most = 2 * list.len() + 8;
+    core.objects.temps.most = 2 * list.len() + 8;
 }
 
 /// DECLARE @t TABLE. Nothing is done when the scope has it already: a DECLARE in a loop makes one.
@@ -122,10 +122,10 @@ pub fn declare(
     type_id: Option<i32>,
 ) -> Result<(), SqlError> {
     let db = core.host().variables_db()?;
-    if core.temps.find_variable(&new.name, &db).is_some() {
+    if core.objects.temps.find_variable(&new.name, &db).is_some() {
         return Ok(());
     }
-    let level = core.nest_level;
+    let level = core.run.nest_level;
     make_variable(core, new, level, Variable::Own { type_id }).map(drop)
 }
 
@@ -157,13 +157,13 @@ pub fn make_variable(
     new.schema = CompactString::default();
     new.name = format!("#{:08X}", NUMBER.fetch_add(1, Ordering::Relaxed)).into();
     let table = create_table(core, &db, new)?;
-    add_variable(core, &name, table.object_id, level, kind);
+    add_variable(&mut core.objects.temps, &name, table.object_id, level, kind);
     Ok(table)
 }
 
 /// Gives a table a name as a table variable of the scope at a level.
 pub fn add_variable(
-    core: &mut SessionCore,
+    temps: &mut TempTables,
     name: &str,
     object_id: i32,
     level: u32,
@@ -174,7 +174,7 @@ pub fn add_variable(
         Variable::Borrowed { type_id } => (Some(type_id), true),
     };
     let name = fold_name(name);
-    core.temps.list.push(TempName {
+    temps.list.push(TempName {
         name,
         object_id,
         level,
@@ -183,34 +183,40 @@ pub fn add_variable(
         readonly: borrowed,
         borrowed,
     });
-    core.temps.changed();
+    temps.changed();
 }
 
 /// The table of a parameter is filled: nothing may change it from now on.
-pub fn set_readonly(core: &mut SessionCore, object_id: i32) {
-    for temp in core.temps.list.iter_mut().filter(|t| t.object_id == object_id) {
+pub fn set_readonly(temps: &mut TempTables, object_id: i32) {
+    for temp in temps.list.iter_mut().filter(|t| t.object_id == object_id) {
         temp.readonly = true;
     }
 }
 
 /// A batch of the client has ended: its table variables go.
 pub fn end_batch(core: &mut SessionCore) {
-    if core.temps.list.iter().any(|t| t.name.starts_with('@')) {
+    if core.objects.temps.list.iter().any(|t| t.name.starts_with('@')) {
         drop_where(core, |t| t.name.starts_with('@'));
     }
 }
 
 /// A scope at a level below has ended: what it made is dropped.
 pub fn end_scope(core: &mut SessionCore) {
-    if core.temps.list.iter().any(|t| (t.visible || t.borrowed) && t.level > core.nest_level) {
-        let level = core.nest_level;
+    if core
+        .objects
+        .temps
+        .list
+        .iter()
+        .any(|t| (t.visible || t.borrowed) && t.level > core.run.nest_level)
+    {
+        let level = core.run.nest_level;
         drop_where(core, |t| t.level > level);
     }
 }
 
 /// The session has ended.
 pub fn end_session(core: &mut SessionCore) {
-    if !core.temps.list.is_empty() {
+    if !core.objects.temps.list.is_empty() {
         drop_where(core, |_| true);
     }
 }
@@ -222,17 +228,23 @@ fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
     let db_of =
         |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };
     // Another's table stays.
-    core.temps.list.retain(|t| !(t.borrowed && which(t)));
-    let gone: Vec<(Arc<Db>, i32)> =
-        core.temps.list.iter().filter(|t| which(t)).map(|t| (db_of(t), t.object_id)).collect();
-    for temp in core.temps.list.iter_mut().filter(|t| which(t)) {
+    core.objects.temps.list.retain(|t| !(t.borrowed && which(t)));
+    let gone: Vec<(Arc<Db>, i32)> = core
+        .objects
+        .temps
+        .list
+        .iter()
+        .filter(|t| which(t))
+        .map(|t| (db_of(t), t.object_id))
+        .collect();
+    for temp in core.objects.temps.list.iter_mut().filter(|t| which(t)) {
         temp.visible = false;
     }
-    core.temps.changed();
+    core.objects.temps.changed();
     if core.xact_state() == -1 {
         return;
     }
-    let keep = (core.rowcount, core.error_number);
+    let keep = (core.run.results.rowcount, core.run.results.error_number);
     let mut dropped = HashSet::new();
     let (own, others): (Vec<_>, Vec<_>) = gone.into_iter().partition(|(db, _)| db.is_autonomous());
     // Many together: a batch may have made thousands.
@@ -249,8 +261,8 @@ fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
             }
         }
     }
-    core.temps.list.retain(|t| !dropped.contains(&t.object_id));
-    (core.rowcount, core.error_number) = keep;
+    core.objects.temps.list.retain(|t| !dropped.contains(&t.object_id));
+    (core.run.results.rowcount, core.run.results.error_number) = keep;
 }
 
 /// Whether no rollback can bring a table back that is dropped now.

@@ -3,6 +3,9 @@
 //! beside it (see `pending`), the catalog at once under SCH-M locks; a change that fails half-way
 //! frees what it has made.
 
+mod free_names;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use access::BTree;
@@ -14,21 +17,22 @@ use types::{SqlError, Value, msg};
 use super::names::{default_name, key_name};
 use super::shape;
 use bind::type_names::SYSNAME;
-use catalog::change::{Created, DdlChange, UnitRef};
+use catalog::change::{Created, DdlChange};
 use catalog::db::Open;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::load::rows_of;
+use catalog::pending::{self, UnitRef};
 use catalog::store::StoreError;
 use catalog::systables::SysTable;
 use catalog::{
     ColumnDef, Db, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex,
-    OverflowUnit, RowFilter, TableDef, pending,
+    OverflowUnit, RowFilter, TableDef,
 };
-use exec::state::SessionCore;
 use instance::catalog_locks::lock_catalog;
 use instance::security::change::{check_not_model, forget_columns};
 use logical::hints::TableLock;
+use session::state::SessionCore;
 
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
@@ -265,7 +269,7 @@ impl Work<'_> {
 
     /// Units for what lies outside the rows of a table, where its columns ask for one that it does
     /// not have.
-    pub fn complete_outside(&mut self, table: &mut TableDef) -> Result<(), SqlError> {
+    pub(crate) fn complete_outside(&mut self, table: &mut TableDef) -> Result<(), SqlError> {
         if table.lob.is_none() && table.has_large() {
             let unit = self.unit(table.storage.filegroup)?;
             table.lob = Some((unit.unit, unit.first_iam));
@@ -282,7 +286,7 @@ impl Work<'_> {
     }
 
     /// Writes a definition's rows.
-    pub fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+    pub(crate) fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
         // Nobody ever loads the definition of a table variable.
         if self.db.is_autonomous() {
             return Ok(());
@@ -297,7 +301,7 @@ impl Work<'_> {
     }
 
     /// Deletes a definition's rows.
-    pub fn delete_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+    pub(crate) fn delete_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
         if self.db.is_autonomous() {
             return Ok(());
         }
@@ -305,6 +309,35 @@ impl Work<'_> {
         let txn = self.core.txn(&db)?;
         for (system, values) in rows_of(table, 0) {
             open.trees.delete(txn, system, &values).map_err(|e| errors::store_error(&db, e))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a definition's rows in the place of another's of the same table, which is locked.
+    /// Rows that both have stay: what a change and its rollback write does not grow with what the
+    /// table has beside.
+    pub(super) fn rewrite_rows(
+        &mut self,
+        before: &TableDef,
+        after: &TableDef,
+    ) -> Result<(), SqlError> {
+        if self.db.is_autonomous() {
+            return Ok(());
+        }
+        let rows = rows_of(after, self.db.catalog().schema_id(after));
+        let place = |system: SysTable, values: &[Value]| (system.number(), system.key(values));
+        let kept: HashSet<_> = rows.iter().map(|(system, values)| place(*system, values)).collect();
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for (system, values) in rows_of(before, 0) {
+            if !kept.contains(&place(system, &values)) {
+                let deleted = open.trees.delete(txn, system, &values);
+                deleted.map_err(|e| errors::store_error(&db, e))?;
+            }
+        }
+        for (system, values) in &rows {
+            let put = open.trees.put_changed(txn, *system, values);
+            put.map_err(|e| errors::store_error(&db, e))?;
         }
         Ok(())
     }
@@ -325,14 +358,14 @@ impl Work<'_> {
     }
 
     /// Lists units to be freed when the transaction commits.
-    pub fn drop_units(&mut self, units: Vec<UnitRef>) -> Result<(), SqlError> {
+    pub(crate) fn drop_units(&mut self, units: Vec<UnitRef>) -> Result<(), SqlError> {
         let (db, open) = (self.db.clone(), self.open.clone());
         let txn = self.core.txn(&db)?;
         for unit in &units {
             pending::list_dropped(txn, &open.trees, unit)
                 .map_err(|e| errors::store_error(&db, e))?;
         }
-        txn.defer(pending::free_after_commit(&open, units));
+        txn.defer(open.free_after_commit(units));
         Ok(())
     }
 
@@ -350,8 +383,7 @@ impl Work<'_> {
         let kept = units_of(&after);
         let stays = |unit: &UnitRef| kept.iter().any(|k| k.unit == unit.unit);
         let gone: Vec<UnitRef> = units_of(before).into_iter().filter(|u| !stays(u)).collect();
-        self.delete_rows(before)?;
-        self.write_rows(&after)?;
+        self.rewrite_rows(before, &after)?;
         if !gone.is_empty() {
             self.drop_units(gone)?;
         }

@@ -2,7 +2,9 @@
 //! because the database handles them differently.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
 
 /// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,35 @@ fn at(op: Op, offset: u64) -> String {
     match op {
         Op::Read | Op::Write | Op::Sync | Op::Allocate => format!(" at offset {offset}"),
         _ => String::new(),
+    }
+}
+
+/// What the system has refused, by its error number.
+pub(crate) fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
+    let path = path.to_path_buf();
+    match errno {
+        Errno::NOSPC | Errno::DQUOT => DiskError::NoSpace { op, path },
+        Errno::FBIG => DiskError::FileLimit { op, path },
+        Errno::NOENT => DiskError::NotFound { path },
+        Errno::EXIST => DiskError::Exists { path },
+        _ => {
+            let code = errno.raw_os_error();
+            DiskError::Io { op, path, offset, code, text: errno.kind().to_string() }
+        }
+    }
+}
+
+/// The same for an error of the standard library.
+pub(crate) fn failure_std(op: Op, path: &Path, error: &std::io::Error) -> DiskError {
+    match Errno::from_io_error(error) {
+        Some(errno) => failure(op, path, 0, errno),
+        None => DiskError::Io {
+            op,
+            path: path.to_path_buf(),
+            offset: 0,
+            code: 0,
+            text: error.to_string(),
+        },
     }
 }
 

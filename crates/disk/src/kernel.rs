@@ -1,20 +1,51 @@
-//! A file's side of requests in flight: from buffers to an operation of the kernel, and from its
-//! result to bytes moved or an error. An operation that the kernel did only in part is finished
-//! here with ordinary calls.
+//! An open file as the kernel reads and writes it: from buffers to an operation of the kernel, and
+//! from its result to bytes moved or an error. An operation that the kernel did only in part is
+//! finished here with ordinary calls.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::{Errno, ReadWriteFlags};
 
-use crate::check_aligned;
-use crate::error::{DiskError, Op};
-use crate::os::{IOV_MAX, OsFile};
+use crate::data::Data;
+use crate::error::{DiskError, Op, failure};
+use crate::lock::{Gate, Passage};
 use crate::port::{self, IoBackend};
-use crate::transfer::Data;
+use crate::stats::FileStats;
+use crate::{Sectors, check_aligned};
 
-impl OsFile {
+/// Buffers per system call; Linux allows 1,024.
+const IOV_MAX: usize = 1024;
+
+/// What moving bytes needs of an open file.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub path: PathBuf,
+    pub fd: OwnedFd,
+    /// I/O bypasses the page cache.
+    pub direct: bool,
+    pub sectors: Sectors,
+    pub backend: IoBackend,
+    pub stats: FileStats,
+    /// Shut when the file has been released, or is only read.
+    pub gate: Gate,
+}
+
+impl Handle {
+    /// To be held while the file's content or length changes.
+    pub(crate) fn changing(&self, op: Op) -> Result<Passage<'_>, DiskError> {
+        self.gate.enter().ok_or_else(|| DiskError::Released { op, path: self.path.clone() })
+    }
+
+    pub(crate) fn fail(&self, op: Op, offset: u64, errno: Errno) -> DiskError {
+        if matches!(op, Op::Write | Op::Sync) {
+            self.stats.count_failure();
+        }
+        failure(op, &self.path, offset, errno)
+    }
+
     pub(crate) fn backend(&self) -> IoBackend {
         self.backend
     }
@@ -131,5 +162,54 @@ impl OsFile {
             }
         }
         Ok(())
+    }
+
+    /// Writes everything, in as many calls as it takes. Returns false if the kernel refused the
+    /// flags before a byte was written.
+    pub(crate) fn write_all(
+        &self,
+        offset: u64,
+        bufs: &[&[u8]],
+        flags: ReadWriteFlags,
+    ) -> Result<bool, DiskError> {
+        let mut at = offset;
+        for group in bufs.chunks(IOV_MAX) {
+            let mut slices: Vec<IoSlice<'_>> = group.iter().map(|buf| IoSlice::new(buf)).collect();
+            let mut rest = &mut slices[..];
+            while !rest.is_empty() {
+                let wrote = if flags.is_empty() {
+                    rustix::io::pwritev(&self.fd, rest, at)
+                } else {
+                    rustix::io::pwritev2(&self.fd, rest, at, flags)
+                };
+                match wrote {
+                    // A device that accepts nothing and reports no error is out of space.
+                    Ok(0) if rest.iter().any(|buf| !buf.is_empty()) => {
+                        return Err(self.fail(Op::Write, at, Errno::NOSPC));
+                    }
+                    Ok(0) => break,
+                    Ok(n) => {
+                        at += n as u64;
+                        IoSlice::advance_slices(&mut rest, n);
+                    }
+                    Err(Errno::INTR) => {}
+                    Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
+                        if !flags.is_empty() && at == offset =>
+                    {
+                        return Ok(false);
+                    }
+                    Err(errno) => return Err(self.fail(Op::Write, at, errno)),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Counts a direct write that covers physical sectors only in part. Writes to the page cache
+    /// are not counted, because it is unknown in which pieces they reach the device.
+    pub(crate) fn note_rmw(&self, offset: u64, bytes: u64) {
+        if self.direct && self.sectors.partial(offset, bytes) > 0 {
+            self.stats.count_rmw();
+        }
     }
 }

@@ -26,6 +26,7 @@
 
 mod allocator;
 mod buf;
+mod data;
 mod error;
 mod kernel;
 mod lock;
@@ -38,13 +39,11 @@ mod port;
 mod prefetch;
 mod probe;
 mod readonly;
-mod ring;
 mod shared;
 mod sizes;
 mod stats;
 mod transfer;
 mod volume;
-mod workers;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -54,6 +53,7 @@ pub use allocator::{
     CountingAllocator, hand_over, limit_heap, start_heap, take_over, thread_holds, trim_heap,
 };
 pub use buf::AlignedBuf;
+pub use data::Data;
 pub use error::{DiskError, Op, who};
 pub use memory::Memory;
 pub use named::{AnyFile, FoundKind, NamedPlace, OpenRule, look_up, read_named};
@@ -64,9 +64,9 @@ pub use readonly::ReadOnlyDisk;
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us,
-    latency_quantile_us, size_bucket_label,
+    size_bucket_label,
 };
-pub use transfer::{Counted, Data, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
+pub use transfer::{Counted, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
 pub use volume::Volume;
 
 /// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct

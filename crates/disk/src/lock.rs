@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use crate::error::{DiskError, Op};
+use crate::error::{DiskError, Op, failure};
 use crate::{FileIdentity, LockGuard};
 
 /// How long a lock is waited for that belongs to a process that has ended, or to one that cannot be
@@ -36,7 +36,7 @@ pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskE
         match rustix::fs::flock(&fd, kind) {
             Ok(()) => return Ok(()),
             Err(Errno::WOULDBLOCK) => {}
-            Err(errno) => return Err(crate::os::failure(Op::Lock, path, 0, errno)),
+            Err(errno) => return Err(failure(Op::Lock, path, 0, errno)),
         }
         // No running process has it: the kernel closes the files of a killed process a little later
         // than the process ends if it had requests in flight (io_uring). Or the holder is not
@@ -114,8 +114,7 @@ impl LockGuard for FileLock {}
 /// What distinguishes an open file or folder from its copies.
 pub(crate) fn identity(fd: impl AsFd, path: &Path) -> Result<FileIdentity, DiskError> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
-    let stat =
-        rustix::fs::fstat(&fd).map_err(|errno| crate::os::failure(Op::Open, path, 0, errno))?;
+    let stat = rustix::fs::fstat(&fd).map_err(|errno| failure(Op::Open, path, 0, errno))?;
     let born = statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok();
     let born = born.filter(|s| s.stx_mask & StatxFlags::BTIME.bits() != 0).map_or(0, |s| {
         (i128::from(s.stx_btime.tv_sec) * 1_000_000_000 + i128::from(s.stx_btime.tv_nsec)) as i64

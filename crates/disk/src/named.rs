@@ -14,8 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::error::{DiskError, Op};
-use crate::os::{failure, failure_std};
+use crate::error::{DiskError, Op, failure, failure_std};
 use crate::{FileIdentity, lock};
 
 /// Where a name leads.

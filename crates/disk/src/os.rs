@@ -7,7 +7,7 @@
 
 mod file;
 
-pub(crate) use file::{IOV_MAX, OsFile};
+use file::OsFile;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::error::{DiskError, Op};
+use crate::error::{DiskError, Op, failure, failure_std};
+use crate::kernel::Handle;
 use crate::lock::{self, FileLock, Gate};
 use crate::stats::FileStats;
 use crate::transfer::IoOptions;
@@ -27,33 +28,6 @@ use crate::{
     BlockFile, Disk, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, SMALL_FILE_MAX, named,
     probe,
 };
-
-pub(crate) fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
-    let path = path.to_path_buf();
-    match errno {
-        Errno::NOSPC | Errno::DQUOT => DiskError::NoSpace { op, path },
-        Errno::FBIG => DiskError::FileLimit { op, path },
-        Errno::NOENT => DiskError::NotFound { path },
-        Errno::EXIST => DiskError::Exists { path },
-        _ => {
-            let code = errno.raw_os_error();
-            DiskError::Io { op, path, offset, code, text: errno.kind().to_string() }
-        }
-    }
-}
-
-pub(crate) fn failure_std(op: Op, path: &Path, error: &std::io::Error) -> DiskError {
-    match Errno::from_io_error(error) {
-        Some(errno) => failure(op, path, 0, errno),
-        None => DiskError::Io {
-            op,
-            path: path.to_path_buf(),
-            offset: 0,
-            code: 0,
-            text: error.to_string(),
-        },
-    }
-}
 
 /// The disk of the operating system below a root folder.
 #[derive(Debug)]
@@ -154,23 +128,26 @@ impl OsDisk {
         if writes {
             *self.open.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
         }
-        let file = OsFile {
+        let handle = Handle {
             path: path.to_path_buf(),
             fd,
             direct: is_direct,
             sectors: found.sectors,
+            backend: self.io.backend,
+            stats: FileStats::default(),
+            gate: Gate::default(),
+        };
+        if !writes {
+            handle.gate.shut();
+        }
+        let file = OsFile {
+            handle,
             device: stat.st_dev,
             durable: self.durable,
             dsync: AtomicBool::new(true),
-            backend: self.io.backend,
             depth: self.io.depth.map_or(found.depth, |depth| depth.clamp(1, 256) as usize),
-            stats: FileStats::default(),
-            gate: Gate::default(),
             listed: writes.then(|| (Arc::clone(&self.open), key)),
         };
-        if !writes {
-            file.gate.shut();
-        }
         Ok(Arc::new(file))
     }
 

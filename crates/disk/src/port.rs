@@ -1,14 +1,17 @@
 //! The interface to the kernel for requests in flight: a ring of io_uring, or threads where no ring
 //! is available.
 
+mod ring;
+mod workers;
+
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::ring::{self, RingLease};
-use crate::workers::{self, WorkerPort};
+use ring::RingLease;
+use workers::WorkerPort;
 
 /// How requests of a batch get to the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

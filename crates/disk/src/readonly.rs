@@ -49,7 +49,7 @@ impl ReadOnlyDisk {
                     return Ok(ReadOnlyDisk { base, scratch: OsDisk::scratch(&folder), folder });
                 }
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
-                Err(e) => return Err(crate::os::failure_std(Op::CreateDir, &folder, &e)),
+                Err(e) => return Err(crate::error::failure_std(Op::CreateDir, &folder, &e)),
             }
         }
     }

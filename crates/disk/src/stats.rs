@@ -236,19 +236,6 @@ impl StatsSnapshot {
     }
 }
 
-/// Upper bound in microseconds of the class that holds the `share` quantile (0..=1) of a latency
-/// histogram; `None` when nothing was counted.
-pub fn latency_quantile_us(histogram: &[u64; LATENCY_BUCKETS], share: f64) -> Option<u64> {
-    let total: u64 = histogram.iter().sum();
-    let rank = ((total as f64 * share.clamp(0.0, 1.0)).ceil() as u64).max(1);
-    let mut seen = 0;
-    let class = histogram.iter().position(|&count| {
-        seen += count;
-        seen >= rank
-    })?;
-    Some(latency_bucket_limit_us(class))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,9 +262,9 @@ mod tests {
         assert_eq!((between.writes, between.durable_writes, between.rmw_writes), (1, 1, 1));
         assert_eq!((between.durable_stall_us, between.bytes_written), (100, 512));
         assert_eq!(between.plus(&before), now);
-        assert_eq!(latency_quantile_us(&now.write_latency, 0.5), Some(16));
-        assert_eq!(latency_quantile_us(&now.write_latency, 1.0), Some(128));
-        assert_eq!(latency_quantile_us(&now.read_latency, 0.5), None);
+        let counted = |us| now.write_latency[latency_bucket(us)];
+        assert_eq!((counted(10), counted(100)), (1, 1));
+        assert_eq!(now.read_latency, [0; LATENCY_BUCKETS]);
     }
 
     #[test]

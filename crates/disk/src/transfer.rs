@@ -13,41 +13,14 @@
 //!   need only be borrowed.
 
 use std::collections::BinaryHeap;
-use std::io::{IoSlice, IoSliceMut};
 use std::time::{Duration, Instant};
 
+use crate::data::Data;
 use crate::error::Op;
+use crate::kernel::Handle;
 use crate::lock::Passage;
-use crate::os::OsFile;
 use crate::port::{Completion, IoBackend, Port};
 use crate::{BlockFile, DiskError};
-
-/// What moves: the buffers are consecutive in the file. Each is aligned as for
-/// [`BlockFile::read_at`].
-#[derive(Debug)]
-pub enum Data<'a> {
-    /// Fills the buffers.
-    Read(&'a mut [IoSliceMut<'a>]),
-    /// Writes the buffers.
-    Write(&'a [IoSlice<'a>]),
-}
-
-impl Data<'_> {
-    /// True for a write.
-    pub fn is_write(&self) -> bool {
-        matches!(self, Data::Write(_))
-    }
-
-    /// Bytes of all buffers.
-    #[allow(clippy::len_without_is_empty)] // an empty request is possible and of no interest
-    pub fn len(&self) -> u64 {
-        let bytes: usize = match self {
-            Data::Read(bufs) => bufs.iter().map(|buf| buf.len()).sum(),
-            Data::Write(bufs) => bufs.iter().map(|buf| buf.len()).sum(),
-        };
-        bytes as u64
-    }
-}
 
 /// One request of a batch.
 #[derive(Debug)]
@@ -74,7 +47,7 @@ pub enum Launch<'a> {
 
 /// A file that the kernel reads and writes.
 #[derive(Clone, Copy)]
-pub struct KernelFile<'a>(pub(crate) &'a OsFile);
+pub struct KernelFile<'a>(pub(crate) &'a Handle);
 
 /// The clock of a device that itself decides when a request is done.
 pub trait Timer: Sync {

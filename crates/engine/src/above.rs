@@ -14,13 +14,13 @@ use bind::function::CalledFunction;
 use bind::undeclared::Deduced;
 use catalog::{Db, NewTable, TableDef};
 use ddl::{tables, temps};
-use exec::host::Above;
-use exec::output::{ColumnInfo, Sink};
-use exec::state::SessionCore;
-use exec::state::changes::FiredTriggers;
 use instance::OfInstance;
 use logical::view::ViewDef;
 use metadata::{functions, views};
+use session::output::{ColumnInfo, Sink};
+use session::state::SessionCore;
+use session::state::changes::FiredTriggers;
+use session::state::host::Above;
 
 /// The engine, as statements know it.
 pub(crate) struct Engine;

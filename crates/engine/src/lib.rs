@@ -17,16 +17,21 @@ pub mod repair;
 mod running;
 pub mod session;
 mod startup;
+mod typed_rows;
 pub mod watch;
 
-pub use catalog;
-pub use exec::conceal::has_secret;
-pub use exec::dml::bulk::{BulkOptions, BulkRows, ColumnBatches};
-pub use exec::output::{
+pub use self::session::{
+    BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart,
+};
+pub use ::session::conceal::has_secret;
+pub use ::session::output::{
     ColumnInfo, FirstError, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd,
     StatementKind,
 };
-pub use exec::state::phases;
+pub use ::session::state::bulk::BulkOptions;
+pub use ::session::state::phases;
+pub use catalog;
+pub use dml::bulk::{BulkRows, ColumnBatches};
 pub use instance;
 pub use instance::encoding;
 pub use instance::security::{ClientInfo, LoginAudit, LoginToken};
@@ -35,6 +40,5 @@ pub use metadata::{functions, status, views};
 pub use procedures as sysproc;
 pub use programs;
 pub use running::Instance;
-pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;
 pub use types::{DataType, ResultRows, RowItems, SqlError, StoredCell, Value};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use types::SqlError;
 
 use crate::session::Session;
-use exec::output::FirstError;
 use instance::InstanceCore;
+use session::output::FirstError;
 
 const TABLES: [(&str, &str); 5] = [
     (

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use catalog::errorlog::{ErrorLog, line_of};
 use catalog::{MASTER, ModuleDef, ModuleKind};
-use exec::output::Sink;
+use session::output::Sink;
 use types::{SqlError, msg};
 
 use crate::session::Session;

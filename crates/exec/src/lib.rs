@@ -1,19 +1,13 @@
-//! How statements run in Ringwood: operators of queries, the pipeline of changes, cursors' rows,
-//! plans as text and XML, and the state of a session that they work on. Entry points:
-//! [`operators::query::run_query`], [`dml::DmlPlan`], [`cursor::OpenCursor`],
-//! [`SessionCore`](state::SessionCore). Guarantees: errors carry SQL Server's numbers; a statement
-//! that fails leaves no trace once its session has taken it back; what runs here parses no text and
-//! knows no batch: what it needs of the layer above it asks [`host::Above`] for.
+//! How queries run in Ringwood: the operators, the expressions of statements, the rows of cursors,
+//! and which indexes a plan uses. Entry points: [`operators::query::run_query`],
+//! [`operators::scalar`], [`cursor::Body`]. Guarantees: errors carry SQL Server's numbers;
+//! what a query holds is charged to its statement's grant and goes to disk beyond that; what runs
+//! here parses no text and knows no batch.
 
-pub mod asking;
-pub mod conceal;
 pub mod cursor;
-pub mod dml;
-pub mod explain;
-pub mod host;
 pub mod operators;
-pub mod output;
 pub mod parked;
-pub mod run_files;
-pub mod state;
+#[cfg(test)]
+mod test_files;
 pub mod unseen;
+pub mod uses;

@@ -10,7 +10,7 @@ use types::look::{Look, byte_pieces, pieces};
 use types::{SqlError, Value};
 
 use crate::operators::spill::{Run, RunReader, SpillFile};
-use crate::run_files::RunFiles;
+use session::run_files::RunFiles;
 
 /// Bytes of the buffer that a value is read through.
 const READ: usize = 1 << 20;
@@ -107,6 +107,7 @@ impl ParkedValue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_files;
     use sim::SimDisk;
     use types::look::GO_ON;
 
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn a_value_comes_back_as_it_was_and_its_file_goes() {
         let disk = SimDisk::new(1);
-        let files = RunFiles::of_test(&disk);
+        let files = test_files::run_files(&disk);
         let before = run_files(&disk);
         for value in values() {
             let parked = ParkedValue::park(&files, &value, GO_ON)
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn a_flipped_bit_is_824() {
         let disk = SimDisk::new(1);
-        let files = RunFiles::of_test(&disk);
+        let files = test_files::run_files(&disk);
         for value in values().into_iter().take(4) {
             let parked = ParkedValue::park(&files, &value, GO_ON)
                 .expect("it is written")
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn both_ways_can_be_cancelled() {
         let disk = SimDisk::new(1);
-        let files = RunFiles::of_test(&disk);
+        let files = test_files::run_files(&disk);
         let before = run_files(&disk);
         let stop: Look<'_> = &|| Err(SqlError::new(3617, 16, 1, "stop"));
         for value in values().into_iter().take(4) {

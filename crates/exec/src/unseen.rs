@@ -1,8 +1,8 @@
 //! Errors that name values, for whom may not see the values of masked columns. Guarantee: a
 //! statement that reads no masked column pays one look at an empty list, and that when it fails.
 
-use crate::state::core::SessionCore;
 use plan::Needs;
+use session::state::core::SessionCore;
 use types::{SqlError, msg};
 
 /// An error of a statement as the caller may read it.

@@ -2,9 +2,9 @@
 //! counts rows); an empty group gives NULL, or 0 for COUNT; integer sums overflow with 8115 as SQL
 //! Server's do; decimals add up exactly.
 
-use crate::eval::order_of;
 use crate::key::ValueKey;
 use crate::large::{LONGEST, check_length, too_long};
+use crate::order::order_of;
 use crate::{ColId, Env, Expr};
 use compact_str::CompactString;
 use std::cmp::Ordering;

@@ -3,7 +3,7 @@
 //! arithmetic have the kind that the operation takes; a conversion of a constant that succeeds is
 //! done at compile time.
 
-use crate::eval::compare_values;
+use crate::order::compare_values;
 use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Label, Pred, Typed};
 use syntax::ast::{BinaryOp, CompareOp, Literal, OdbcKind, UnaryOp};
 use types::convert::Mode;

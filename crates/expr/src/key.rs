@@ -143,8 +143,6 @@ impl Hasher for FastHasher {
 
 /// For `HashMap` and `HashSet`.
 pub type FastBuild = BuildHasherDefault<FastHasher>;
-/// Map from key bytes.
-pub type KeyMap<V> = std::collections::HashMap<Vec<u8>, V, FastBuild>;
 /// Set of key bytes.
 pub type KeySet = std::collections::HashSet<Vec<u8>, FastBuild>;
 

@@ -20,13 +20,13 @@ pub fn too_long() -> SqlError {
 
 /// 6365: a value of xml, the text of FOR XML.
 #[cold]
-pub fn xml_too_long() -> SqlError {
+pub(crate) fn xml_too_long() -> SqlError {
     SqlError::of(msg::XML_TOO_LONG, [])
 }
 
 /// Whether a text with so many bytes in UTF-8 fits in every (max) type without being looked at.
 #[inline]
-pub fn surely_fits(utf8: usize) -> bool {
+pub(crate) fn surely_fits(utf8: usize) -> bool {
     utf8 <= LONGEST / 2
 }
 
@@ -82,7 +82,7 @@ impl GrowingText {
     }
 
     /// A text of which nothing was counted yet, with the same bound.
-    pub fn recount(self) -> GrowingText {
+    pub(crate) fn recount(self) -> GrowingText {
         GrowingText::up_to(self.most)
     }
 
@@ -167,7 +167,7 @@ impl Held {
     /// # Errors
     /// 701.
     #[inline]
-    pub fn grow_to(&mut self, bytes: usize, rt: &mut dyn Env) -> Result<(), SqlError> {
+    pub(crate) fn grow_to(&mut self, bytes: usize, rt: &mut dyn Env) -> Result<(), SqlError> {
         let more = bytes.saturating_sub(self.0);
         self.add(more, rt)
     }

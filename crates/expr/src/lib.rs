@@ -12,7 +12,7 @@
 pub mod aggregate;
 pub mod bind_ops;
 mod computed;
-pub mod culture;
+mod culture;
 pub mod document;
 mod env;
 pub mod eval;
@@ -24,6 +24,7 @@ pub mod key;
 pub mod large;
 mod lookup;
 pub mod mask;
+pub mod order;
 mod parsed;
 mod pred;
 pub mod random;

@@ -177,7 +177,7 @@ fn minutes(offset: jiff::tz::Offset) -> i16 {
 
 /// A local time with the zone's offset. What the zone's clocks skip is moved on by as much; what
 /// they show twice is the later of both, with standard time.
-pub fn with_offset(local: Moment, zone: &TimeZone) -> Option<Moment> {
+pub(crate) fn with_offset(local: Moment, zone: &TimeZone) -> Option<Moment> {
     let datetime = civil(local)?;
     let (offset, ahead) = match zone.to_ambiguous_zoned(datetime).offset() {
         AmbiguousOffset::Unambiguous { offset } => (minutes(offset), 0),

@@ -14,10 +14,10 @@ use types::{SqlError, msg};
 
 use super::InstanceCore;
 use super::boot_text::save_settings;
+use super::file_errors::in_use;
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary, of_other_version};
 use super::open_error::OpenError;
 use super::permit::Reach;
-use super::restore::in_use;
 use catalog::db::{Db, DbStatus};
 use catalog::registry::{DbEntry, FileEntry};
 use catalog::settings::DbSettings;

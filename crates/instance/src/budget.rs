@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use catalog::Db;
-use exec::host::Host;
 use memory::{Clerk, MemoryAccount};
 use pages::BufferPool;
+use session::state::host::Host;
 use txn::LockManager;
 use txn::locks::LockMemory;
 

@@ -10,7 +10,7 @@ use types::{SqlError, msg};
 use super::OfInstance;
 use super::permit::{FileUse, Reach};
 use crate::encoding::{Encoding, INVALID};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Longest field in bytes: beyond it a terminator was surely missed.
 pub const MAX_FIELD: usize = 64 << 20;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use catalog::{Db, errors};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use txn::LockMode;
 use txn::locks::What;
 use types::SqlError;

@@ -10,16 +10,15 @@ use pages::FileSpec;
 use types::{SqlError, msg};
 
 use super::InstanceCore;
-use super::file_errors::{cannot_create, cannot_create_file, registry_failed};
+use super::file_errors::{cannot_create, cannot_create_file, in_use, registry_failed};
 use super::files::data_growth;
 use super::permit::Reach;
-use super::restore::in_use;
 use crate::file_specs::NewFile;
 use catalog::TEMPDB;
 use catalog::db::{Db, DbStatus};
 use catalog::errors::db_error;
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
-use exec::run_files::remove_left_over;
+use session::run_files::remove_left_over;
 
 impl InstanceCore {
     pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {

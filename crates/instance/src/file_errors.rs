@@ -21,6 +21,11 @@ pub(crate) fn disk_error(e: &TxnError) -> Option<&DiskError> {
     }
 }
 
+/// 1834: the file belongs to another database.
+pub fn in_use(shown: &str, other: &str) -> SqlError {
+    SqlError::of(msg::FILE_OF_DATABASE, [&shown, &other])
+}
+
 /// The file that an error is about.
 fn path_of(e: &DiskError) -> Option<&Path> {
     match e {

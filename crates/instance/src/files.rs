@@ -205,7 +205,7 @@ impl InstanceCore {
         storage.set_discarded_values(discarded.0);
         apply_log_settings(&storage, &settings);
         let mut spared = Vec::new();
-        let system = i32::from(storage.id()) < catalog::db::FIRST_USER_DB;
+        let system = i32::from(storage.id()) < catalog::FIRST_USER_DB;
         let (catalog, lost) = catalog::load::load(&trees, system.then_some(&mut spared))?;
         spared.into_iter().for_each(|what| self.note_spared(i32::from(storage.id()), &what));
         let counters = Counters::load(&trees)?;
@@ -255,7 +255,7 @@ impl InstanceCore {
                 db.log_failure(&cause);
                 Err(e
                     .sql(&entry)
-                    .unwrap_or_else(|| catalog::errors::not_usable(&db.name(), status)))
+                    .unwrap_or_else(|| catalog::db::errors::not_usable(&db.name(), status)))
             }
         }
     }

@@ -52,7 +52,7 @@ struct Noted {
 ///
 /// # Errors
 /// The disk.
-pub fn establish(
+pub(crate) fn establish(
     disk: &dyn Disk,
     root: &Path,
     folder_before: Option<&Path>,

@@ -68,12 +68,12 @@ pub use options::{InstanceError, InstanceOptions, PageMemory, machine_memory};
 pub use start::is_made;
 
 use crate::security::logins::Logins;
-use catalog::errors;
-use exec::host::{Above, Host};
-use exec::operators::memory::QueryMemory;
-use exec::state::activity;
-use exec::state::core::SessionShared;
+use catalog::db::errors;
 use programs::cache::BatchCache;
+use session::query_memory::QueryMemory;
+use session::state::activity;
+use session::state::core::SessionShared;
+use session::state::host::{Above, Host};
 
 /// System databases that are made at first start, with their ids.
 pub const SYSTEM: [(&str, i32); 4] =

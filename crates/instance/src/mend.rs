@@ -16,7 +16,8 @@ use super::file_errors::disk_error;
 use super::files::Opened;
 use super::open_error::OpenError;
 use super::{InstanceCore, own_files};
-use catalog::db::{DbStatus, FIRST_USER_DB};
+use catalog::FIRST_USER_DB;
+use catalog::db::DbStatus;
 
 impl InstanceCore {
     /// Opens a system database that could not be opened, if its damage can be undone.

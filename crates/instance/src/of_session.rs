@@ -1,10 +1,10 @@
-//! The instance of a session, for what statements do beyond its [`Host`](exec::host::Host): files,
-//! other sessions, backup.
+//! The instance of a session, for what statements do beyond its
+//! [`Host`](session::state::host::Host): files, other sessions, backup.
 
 use std::sync::Arc;
 
 use super::InstanceCore;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// What has an instance.
 pub trait OfInstance {

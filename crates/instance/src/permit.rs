@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub use paths::Paths;
 
 use disk::{DiskError, FileIdentity, FoundKind, NamedPlace, OpenRule};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use txn::backup::FileDevice;
 use types::SqlError;
 

@@ -20,7 +20,7 @@ use super::InstanceCore;
 use super::boot_text::save_settings;
 use super::data_files::adopt_files;
 use super::file_errors::cannot_create_file;
-use super::file_errors::{disk_error, of_another_instance, restore_target};
+use super::file_errors::{disk_error, in_use, of_another_instance, restore_target};
 use super::permit::Reach;
 use catalog::db::{Db, DbStatus, UserAccess};
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
@@ -345,11 +345,6 @@ impl InstanceCore {
             }
         }
     }
-}
-
-/// 1834: the file belongs to another database.
-pub fn in_use(shown: &str, other: &str) -> SqlError {
-    SqlError::of(msg::FILE_OF_DATABASE, [&shown, &other])
 }
 
 #[cfg(test)]

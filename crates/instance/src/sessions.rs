@@ -10,7 +10,7 @@ use types::SqlError;
 
 use super::InstanceCore;
 use catalog::{Db, MASTER, errors};
-use exec::state::core::SessionShared;
+use session::state::core::SessionShared;
 
 /// session_ids up to here are the system's.
 pub(super) const FIRST_SPID: i32 = 51;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use catalog::registry::{self, Registry, RegistryError};
-use catalog::{MASTER, TEMPDB, db};
+use catalog::{FIRST_USER_DB, MASTER, TEMPDB, db};
 use disk::mirrored::{self, Damaged};
 use disk::{Disk, DiskError, DiskLock};
 use pages::{Home, InstanceId, PageError};
@@ -148,7 +148,7 @@ impl InstanceCore {
     /// databases are not to be had.
     pub fn notices(&self) -> Vec<String> {
         let mut notices = self.notices.lock().clone();
-        for db in (1..db::FIRST_USER_DB).filter_map(|id| self.db_by_id(id)) {
+        for db in (1..FIRST_USER_DB).filter_map(|id| self.db_by_id(id)) {
             let cause = db.cause().filter(|_| db.status() != db::DbStatus::Online);
             if let Some(cause) = cause {
                 let (name, state) = (db.name(), db.status().name());

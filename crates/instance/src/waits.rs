@@ -8,7 +8,7 @@ use wal::{GrowthEvent, WaitKind, WaitSink};
 
 use catalog::errorlog::ErrorLog;
 use catalog::registry::DbEntry;
-use exec::state::activity;
+use session::state::activity;
 
 /// An automatic growth that takes longer is told to the error log.
 const SLOW_GROWTH_US: u64 = 1_000_000;

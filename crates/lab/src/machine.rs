@@ -150,7 +150,7 @@ pub fn durable_write_us(
     let sectors = file.sectors();
     drop(file);
     disk.remove(path)?;
-    Ok((crate::stats::median(&times).unwrap_or(0.0), sectors.logical, sectors.physical))
+    Ok((stats::median(&times).unwrap_or(0.0), sectors.logical, sectors.physical))
 }
 
 /// Bytes that may still be written below a folder.

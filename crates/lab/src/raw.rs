@@ -1,10 +1,10 @@
 //! Writes without an engine: the floor under a commit.
 
 use crate::LabError;
-use crate::work::Figure;
 use disk::{AlignedBuf, Disk, OpenMode};
 use std::path::Path;
 use std::time::Instant;
+use targets::work::Figure;
 
 fn failed(error: disk::DiskError) -> LabError {
     LabError::Request(format!("raw writes: {error}"))

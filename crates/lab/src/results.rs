@@ -8,10 +8,14 @@ pub use claim::{ClaimResult, EveryResult, Verdict};
 pub use disturbances::{LateResult, PositionResult};
 
 use crate::machine::Machine;
-use crate::stats;
-use crate::work::IoCount;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use targets::work::IoCount;
+
+/// Whether larger values of a unit are better.
+pub(crate) fn larger_is_better(unit: &str) -> bool {
+    unit.ends_with("/s") || unit.ends_with("/min")
+}
 
 /// Everything one `lab run` found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -200,7 +204,7 @@ pub struct Cell {
 impl Cell {
     /// The runs with those of the other cell in the same rounds; rounds that only one of them has
     /// are left out.
-    pub fn paired(&self, other: &Cell) -> Vec<(f64, f64)> {
+    pub(crate) fn paired(&self, other: &Cell) -> Vec<(f64, f64)> {
         let there = |round| {
             other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v)
         };
@@ -213,7 +217,7 @@ impl Cell {
 
     /// The same with one pair for each group of so many rounds, which had the same databases:
     /// geometric means of the rounds.
-    pub fn paired_by(&self, other: &Cell, fresh_every: usize) -> Vec<(f64, f64)> {
+    pub(crate) fn paired_by(&self, other: &Cell, fresh_every: usize) -> Vec<(f64, f64)> {
         if fresh_every <= 1 {
             return self.paired(other);
         }
@@ -271,7 +275,7 @@ pub struct StepResult {
 
 impl StepResult {
     /// Bytes of log that were written for each row.
-    pub fn log_bytes_per_row(&self) -> Option<f64> {
+    pub(crate) fn log_bytes_per_row(&self) -> Option<f64> {
         let log = self.io.iter().find(|i| i.file == "log")?;
         let rows = self.rows.filter(|r| *r > 0)?;
         Some(log.bytes_written as f64 / rows as f64)
@@ -353,12 +357,17 @@ impl StudyResult {
     }
 
     /// The cell of a factor, level and measure.
-    pub fn cell_of(&self, factor: &str, level: &str, measure: &str) -> Option<&Cell> {
+    pub(crate) fn cell_of(&self, factor: &str, level: &str, measure: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.factor == factor && c.level == level && c.measure == measure)
     }
 
     /// The same, to be changed.
-    pub fn cell_mut(&mut self, factor: &str, level: &str, measure: &str) -> Option<&mut Cell> {
+    pub(crate) fn cell_mut(
+        &mut self,
+        factor: &str,
+        level: &str,
+        measure: &str,
+    ) -> Option<&mut Cell> {
         self.cells
             .iter_mut()
             .find(|c| c.factor == factor && c.level == level && c.measure == measure)
@@ -371,7 +380,7 @@ impl StudyResult {
     }
 
     /// Adds a round's figure, making its cell on the first.
-    pub fn record_in(
+    pub(crate) fn record_in(
         &mut self,
         round: usize,
         factor: &str,
@@ -412,7 +421,7 @@ impl StudyResult {
 
     /// Notes the figure of a run that measured this machine instead of the device, making its cell
     /// on the first.
-    pub fn record_late(
+    pub(crate) fn record_late(
         &mut self,
         factor: &str,
         level: &str,
@@ -432,7 +441,7 @@ impl StudyResult {
     }
 
     /// Confidence of this study's intervals.
-    pub fn confidence(&self) -> f64 {
+    pub(crate) fn confidence(&self) -> f64 {
         self.rounds.as_ref().map_or(stats::CONFIDENCE, |r| r.confidence)
     }
 

@@ -97,7 +97,7 @@ impl AccessHints {
     }
 
     /// Whether no plan could do what they say.
-    pub fn is_contradictory(&self) -> bool {
+    pub(crate) fn is_contradictory(&self) -> bool {
         self.scan && self.seek.is_some()
     }
 }

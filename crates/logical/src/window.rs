@@ -1,6 +1,6 @@
 //! Calls with OVER: which function, over which rows of which partition.
 
-use crate::tree::SortKey;
+use crate::order::SortKey;
 use expr::aggregate::Aggregate;
 use expr::{ColId, Expr};
 use types::Collation;

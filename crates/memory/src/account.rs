@@ -10,7 +10,7 @@ use std::time::Instant;
 use parking_lot::{Mutex, RwLock};
 
 use crate::clerk::Clerk;
-use crate::meter;
+use crate::thread_charges;
 
 /// The memory cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -208,7 +208,7 @@ impl MemoryAccount {
     }
 
     /// Least that is left to pages.
-    pub fn pool_least(&self) -> usize {
+    pub(crate) fn pool_least(&self) -> usize {
         (self.target / 16).max(POOL_LEAST)
     }
 
@@ -250,7 +250,7 @@ impl MemoryAccount {
     /// [`OutOfMemory`]: nothing was charged.
     pub fn charge_fairly(&self, clerk: Clerk, bytes: usize, own: usize) -> Result<(), OutOfMemory> {
         self.charge_metered(clerk, bytes, own)?;
-        meter::charged_here(bytes as isize);
+        thread_charges::add(bytes as isize);
         Ok(())
     }
 
@@ -299,14 +299,14 @@ impl MemoryAccount {
 
     /// Charges bytes that are in use already.
     pub fn force(&self, clerk: Clerk, bytes: usize) {
-        meter::charged_here(bytes as isize);
+        thread_charges::add(bytes as isize);
         self.charged[clerk as usize].0.fetch_add(bytes, Relaxed);
         self.tell(self.total.0.fetch_add(bytes, Relaxed).saturating_add(bytes));
     }
 
     /// Gives bytes back.
     pub fn release(&self, clerk: Clerk, bytes: usize) {
-        meter::charged_here((bytes as isize).wrapping_neg());
+        thread_charges::add((bytes as isize).wrapping_neg());
         self.release_metered(clerk, bytes);
     }
 

@@ -86,7 +86,7 @@ impl Clerk {
     }
 
     /// Whether what it holds gives way to others: it never takes from what they may have.
-    pub const fn gives_way(self) -> bool {
+    pub(crate) const fn gives_way(self) -> bool {
         matches!(self, Clerk::BufferPool | Clerk::Plans | Clerk::ModulePlans)
     }
 }

@@ -12,6 +12,7 @@ mod account;
 mod clerk;
 pub mod meter;
 mod reservation;
+mod thread_charges;
 
 pub use account::{Cache, MemoryAccount, OutOfMemory, Source};
 pub use clerk::Clerk;

@@ -19,6 +19,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use crate::account::{MemoryAccount, OutOfMemory};
 use crate::clerk::Clerk;
+use crate::thread_charges;
 
 /// Bytes by which the count must change before the account is asked again.
 const STEP: isize = 256 << 10;
@@ -32,8 +33,6 @@ thread_local! {
     /// The account is asked when the count is not from `LOW` to `LOW + SPAN`. `UNMETERED`: never.
     static LOW: Cell<isize> = const { Cell::new(isize::MIN) };
     static SPAN: Cell<usize> = const { Cell::new(UNMETERED) };
-    /// Bytes that this thread has charged to accounts by itself, less those that it has released.
-    static CHARGED: Cell<isize> = const { Cell::new(0) };
     static SCOPE: Cell<Scope> = const { Cell::new(Scope { count: 0, charged: 0, metered: 0, account: 0 }) };
     /// The account whose address is in the scope. It stays from request to request: a thread serves
     /// one instance mostly, and a count of references that all threads change would cost each of
@@ -64,12 +63,6 @@ pub fn count_with(count: ThreadCount) {
 #[inline]
 fn count() -> isize {
     COUNT.get().map_or(0, |count| count())
-}
-
-/// The calling thread has charged bytes itself (released: below zero).
-#[inline]
-pub(crate) fn charged_here(bytes: isize) {
-    CHARGED.set(CHARGED.get().wrapping_add(bytes));
 }
 
 /// A request that is metered on the thread that runs it, until it is dropped.
@@ -105,7 +98,7 @@ impl Metered {
             ACCOUNT.replace(Arc::downgrade(account));
         }
         let count = count();
-        SCOPE.set(Scope { count, charged: CHARGED.get(), metered: 0, account: address });
+        SCOPE.set(Scope { count, charged: thread_charges::get(), metered: 0, account: address });
         watch(count, 0);
         Metered { around, here: PhantomData }
     }
@@ -171,7 +164,7 @@ fn look() -> Result<(), OutOfMemory> {
     let Some(account) = ACCOUNT.with_borrow(Weak::upgrade) else { return Ok(()) };
     let (scope, now) = (SCOPE.get(), count());
     let grown = now.wrapping_sub(scope.count);
-    let charged = CHARGED.get().wrapping_sub(scope.charged);
+    let charged = thread_charges::get().wrapping_sub(scope.charged);
     let held = usize::try_from(grown.saturating_sub(charged.max(0))).unwrap_or(0);
     if held > scope.metered {
         let more = held - scope.metered;

@@ -5,7 +5,8 @@
 //! definition or a row.
 
 pub mod functions;
-pub mod objects;
+pub mod names;
+pub mod product;
 pub mod results;
 pub mod scripts;
 pub mod status;

@@ -2,8 +2,8 @@
 
 use types::{DataType, SqlError, Value};
 
-use exec::output::{ColumnInfo, Sink, StatementEnd, StatementKind, give_each};
-use exec::state::SessionCore;
+use session::output::{ColumnInfo, Sink, StatementEnd, StatementKind, give_each};
+use session::state::SessionCore;
 
 /// Sends a whole result set; `nested`: of a statement inside a procedure.
 pub fn send(
@@ -19,7 +19,7 @@ pub fn send(
         statement: StatementKind::Select,
         rows: (!core.options.nocount).then_some(rows.len() as u64),
         error: false,
-        nested: nested || core.nest_level > 0,
+        nested: nested || core.run.nest_level > 0,
     })
 }
 

@@ -53,7 +53,7 @@ pub struct PhaseStatus {
     pub cpu_ns: u64,
     /// The longest.
     pub max_ns: u64,
-    /// Requests by their time in it: `exec::state::phases` has the bounds of the classes.
+    /// Requests by their time in it: `session::state::phases` has the bounds of the classes.
     pub classes: Vec<u64>,
 }
 

@@ -10,8 +10,8 @@ use disk::{
 };
 
 use crate::clock::{self, Urgent};
-use crate::modeldisk::{Due, Placed, Shared};
 use crate::params::{Device, Medium};
+use crate::shared::{Due, Placed, Shared};
 use crate::timeline::Request;
 
 /// Zeros are written in pieces of this size, two in flight.

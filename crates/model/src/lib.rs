@@ -25,6 +25,7 @@ mod params;
 mod parse;
 mod place;
 mod routes;
+mod shared;
 mod spindle;
 mod timeline;
 

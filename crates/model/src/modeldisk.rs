@@ -8,94 +8,22 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use disk::{
     BlockFile, Disk, DiskError, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, OsDisk,
 };
 use parking_lot::Mutex;
 
-use crate::clock::Clock;
 use crate::file::ModelFile;
-use crate::late::{HostLate, Lateness};
-use crate::params::{Device, Nanos};
-use crate::place::{Extents, Space, kind_of};
-use crate::timeline::{Counters, Request, Timeline};
+use crate::late::HostLate;
+use crate::params::Device;
+use crate::place::kind_of;
+use crate::shared::{Array, Placed, Shared};
+use crate::timeline::Counters;
 
 /// The file that remembers which database file is on which array; only devices of several arrays
 /// have it.
 const PLACES: &str = "model-arrays.txt";
-/// A change of a name or a length writes this much of the file system's journal.
-const JOURNAL_WRITE: u64 = 4096;
-
-/// When a request was submitted to the model, and when it will be done. Of several requests, the
-/// last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Due {
-    pub at: Nanos,
-    pub asked: Nanos,
-}
-
-/// One array: its timeline and the addresses of its files.
-#[derive(Debug)]
-pub(crate) struct Array {
-    timeline: Mutex<Timeline>,
-    pub space: Mutex<Space>,
-    journal: AtomicU64,
-}
-
-/// What the files of a device share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub device: Device,
-    pub clock: Clock,
-    /// Durable writes and syncs are durable on the real disk too.
-    pub host_durable: bool,
-    pub arrays: Vec<Array>,
-    late: Lateness,
-}
-
-impl Shared {
-    /// Submits requests to an array now; returns when the last is done.
-    pub fn submit(&self, array: usize, requests: impl IntoIterator<Item = Request>) -> Due {
-        let mut timeline = self.arrays[array].timeline.lock();
-        // The time is taken under the lock: the timeline needs its requests in order.
-        let asked = self.clock.now();
-        let at = requests
-            .into_iter()
-            .map(|request| timeline.submit(asked, request))
-            .max()
-            .unwrap_or(asked);
-        Due { at, asked }
-    }
-
-    /// Sleeps until a request is done, and counts how late that was.
-    pub fn wait(&self, due: Due) {
-        let after = self.clock.wait_until(due.at);
-        self.late.note(self.clock.real(due.at.saturating_sub(due.asked)), after);
-    }
-
-    /// Counts how late a request was (`after`) that took `modelled` in the model.
-    pub fn note_late(&self, modelled: std::time::Duration, after: std::time::Duration) {
-        self.late.note(modelled, after);
-    }
-
-    /// Pays for a change of a name or a length: a small durable write in the journal.
-    pub fn journal(&self, array: usize) -> Due {
-        let target = &self.arrays[array];
-        let extent = target.space.lock().extent();
-        let len = JOURNAL_WRITE.max(u64::from(self.device.physical));
-        let pos = target.journal.fetch_add(len, Relaxed) % (extent / len * len);
-        self.submit(array, [Request::Write { pos, len, durable: true }, Request::Flush])
-    }
-}
-
-/// What a device knows about a file, open or not.
-#[derive(Debug)]
-pub(crate) struct Placed {
-    pub array: usize,
-    pub extents: Mutex<Extents>,
-}
 
 #[derive(Debug, Default)]
 struct Names {
@@ -155,15 +83,7 @@ impl ModelDisk {
         folder: PathBuf,
         host_durable: bool,
     ) -> Result<ModelDisk, DiskError> {
-        let arrays = (0..device.arrays.max(1))
-            .map(|_| Array {
-                timeline: Mutex::new(Timeline::new(&device)),
-                space: Mutex::new(Space::new(&device)),
-                journal: AtomicU64::new(0),
-            })
-            .collect();
-        let clock = Clock::new(device.time_scale);
-        let shared = Shared { device, clock, host_durable, arrays, late: Lateness::default() };
+        let shared = Shared::new(device, host_durable);
         let places = folder.join(PLACES);
         let names = Mutex::new(read_places(&*host, &places, shared.arrays.len())?);
         Ok(ModelDisk { host, shared: Arc::new(shared), places, names })
@@ -176,12 +96,12 @@ impl ModelDisk {
 
     /// What each array has done.
     pub fn counters(&self) -> Vec<Counters> {
-        self.shared.arrays.iter().map(|array| array.timeline.lock().counters()).collect()
+        self.shared.arrays.iter().map(Array::counters).collect()
     }
 
     /// How much the real disk delayed.
     pub fn host_late(&self) -> HostLate {
-        self.shared.late.counts()
+        self.shared.host_late()
     }
 
     /// The array of a file, if the device has seen it.

@@ -129,7 +129,7 @@ impl Device {
     }
 
     /// The sectors as they are.
-    pub fn true_sectors(&self) -> Sectors {
+    pub(crate) fn true_sectors(&self) -> Sectors {
         Sectors { logical: self.logical, physical: self.physical }
     }
 

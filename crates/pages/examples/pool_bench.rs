@@ -5,7 +5,7 @@
 
 use ringwood_pages::{
     Before, BufferPool, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType,
-    PoolOptions, RecordBuilder, Store, Unit, UnitId, pfs_level,
+    PoolOptions, RecordBuilder, RowUpdate, Store, Unit, UnitId, pfs_level,
 };
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -137,7 +137,15 @@ fn changes(b: &Bench, pages: &[PageId]) -> Res<()> {
             let Some((old, body)) = page.row(3)? else { return Ok(()) };
             rec.system();
             rec.page(pages[i]);
-            rec.update(3, 0, &old, None, 10, Before::whole(&body[10..18]), &[i as u8; 8])?;
+            rec.update(&RowUpdate {
+                slot: 3,
+                flags: 0,
+                old: &old,
+                key: None,
+                at: 10,
+                before: Before::whole(&body[10..18]),
+                new_bytes: &[i as u8; 8],
+            })?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
             Ok(())
         })
@@ -198,7 +206,15 @@ fn mixed(b: &Bench, pages: &[PageId], one_in: u32) -> Res<()> {
             let Some((old, body)) = page.row(3)? else { continue };
             rec.system();
             rec.page(id);
-            rec.update(3, 0, &old, None, 10, Before::whole(&body[10..18]), &[seed as u8; 8])?;
+            rec.update(&RowUpdate {
+                slot: 3,
+                flags: 0,
+                old: &old,
+                key: None,
+                at: 10,
+                before: Before::whole(&body[10..18]),
+                new_bytes: &[seed as u8; 8],
+            })?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
         }
         Ok(())
@@ -263,7 +279,15 @@ fn main() -> Res<()> {
             let mut rec = RecordBuilder::new();
             rec.system();
             rec.page(id);
-            rec.update(3, 0, &old, None, 0, Before::whole(&body[..4]), b"abcd")?;
+            rec.update(&RowUpdate {
+                slot: 3,
+                flags: 0,
+                old: &old,
+                key: None,
+                at: 0,
+                before: Before::whole(&body[..4]),
+                new_bytes: b"abcd",
+            })?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
         }
         checkpoint(&b, "(doublewrite)")?;

@@ -3,7 +3,8 @@
 //! to come in one transfer. Guarantee: without such neighbours nothing is read.
 
 use crate::id::PageId;
-use crate::store::{PREFETCH_PAGES, Store};
+use crate::pool::PREFETCH_PAGES;
+use crate::store::Store;
 
 /// Trails that are followed at the same time: a table and its indexes.
 const TRAILS: usize = 4;

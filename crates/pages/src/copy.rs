@@ -23,7 +23,7 @@ use std::sync::Arc;
 use wal::Lsn;
 
 /// Pages read at once: 1 MB.
-pub const COPY_PAGES: u32 = 128;
+pub(crate) const COPY_PAGES: u32 = 128;
 
 /// Such reads in flight at a time.
 const READS: usize = 4;

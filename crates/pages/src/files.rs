@@ -11,7 +11,7 @@ use crate::id::{DWB_FIRST, DWB_PAGES, EXTENT_PAGES, PAGE_SIZE, PageId};
 use crate::page::{Page, checksum_of, id_in, sum_in};
 use disk::{AlignedBuf, BlockFile};
 use parking_lot::{Mutex, RwLock};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use wal::Lsn;
@@ -47,6 +47,19 @@ pub struct FileSpec {
 }
 
 impl FileSpec {
+    /// Of a file whose own description has not been read yet.
+    pub(crate) fn unread(id: u16, path: &Path) -> FileSpec {
+        FileSpec {
+            id,
+            name: String::new(),
+            path: path.to_path_buf(),
+            filegroup: 1,
+            size: 0,
+            growth: FileGrowth::None,
+            max_size: None,
+        }
+    }
+
     /// Least number of pages: the fixed ones and two extents.
     pub(crate) fn pages(&self) -> Result<u32, PageError> {
         let fixed = if self.id == 1 { DWB_FIRST + DWB_PAGES } else { 2 * EXTENT_PAGES };

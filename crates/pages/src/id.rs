@@ -9,19 +9,19 @@ pub const PAGE_SIZE: usize = 8192;
 /// Pages of an extent; extents are uniform and aligned.
 pub const EXTENT_PAGES: u32 = 8;
 /// Pages that one PFS page describes, one byte each.
-pub const PFS_INTERVAL: u32 = 8088;
+pub(crate) const PFS_INTERVAL: u32 = 8088;
 /// Pages that one GAM or IAM page describes, one bit per extent.
-pub const GAM_INTERVAL: u32 = 511_232;
+pub(crate) const GAM_INTERVAL: u32 = 511_232;
 /// Extents that one GAM or IAM page describes.
-pub const GAM_EXTENTS: u32 = GAM_INTERVAL / EXTENT_PAGES;
+pub(crate) const GAM_EXTENTS: u32 = GAM_INTERVAL / EXTENT_PAGES;
 /// The boot page, in file 1 only.
 pub const BOOT_PAGE: PageId = PageId { file: 1, page: 9 };
 /// Directory of the last doublewrite batch, in file 1 only.
-pub const DWB_DIRECTORY: u32 = 15;
+pub(crate) const DWB_DIRECTORY: u32 = 15;
 /// First page of the doublewrite area in file 1.
-pub const DWB_FIRST: u32 = 16;
+pub(crate) const DWB_FIRST: u32 = 16;
 /// Pages of the doublewrite area.
-pub const DWB_PAGES: u32 = 256;
+pub(crate) const DWB_PAGES: u32 = 256;
 
 /// A page of a database: file number from 1, page number from 0. `(0, 0)` means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,7 +70,7 @@ impl PageId {
 
     /// The GAM page that holds this page's extent.
     #[must_use]
-    pub fn gam_page(self) -> PageId {
+    pub(crate) fn gam_page(self) -> PageId {
         // The last interval begins below 2^32 - 2, so the sum cannot overflow.
         PageId { file: self.file, page: self.page / GAM_INTERVAL * GAM_INTERVAL + 2 }
     }

@@ -5,16 +5,12 @@
 //! appended, the operation is applied to the latched page with the record's LSN. Redo applies the
 //! same function.
 
-mod alloc;
 mod around;
-mod before;
 mod codec;
 mod copy;
 mod dwb;
 pub mod error;
 mod files;
-mod freed;
-mod ghosts;
 pub mod home;
 pub mod id;
 mod lists;
@@ -25,22 +21,16 @@ pub mod op;
 mod open;
 pub mod page;
 mod pool;
-mod read_ahead;
 pub mod record;
 mod redo;
-pub mod row_header;
+mod row_header;
 mod store;
 mod sync;
 mod waits;
 mod writer;
 
-pub use alloc::{
-    FileUsage, FreeingPaused, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved,
-    ReservedUnit, Unit, UnitSpace, pfs_level,
-};
 pub use around::ReadAround;
-pub use before::{Before, LargeUpdate, LatestUpdates, WORTH};
-pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
+pub use copy::{CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{Closed, FileGrowth, FileSpec};
 pub use home::{Home, InstanceId};
@@ -49,21 +39,25 @@ pub use log::{BeyondLimits, LogHandle, SystemSink, Undoing};
 pub use manage::{FILE_LIST, FileEvent};
 pub use mend::{FileState, MendedPage, PageState, Visit, mend, mend_file, read_boot_of, walk};
 pub use op::{ApplyCtx, Link, PageOp, RowPatch, apply, split_keyed, value_offset};
+pub use op::{Before, LargeUpdate, LatestUpdates, WORTH};
 pub use open::{
     DataFileIdentity, DataFiles, NOT_PRIMARY, OTHER_DATABASE, OTHER_TIME, check_format, identify,
 };
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, MAX_SLOTS, Page, PageType, SLOT_SIZE};
 pub use pool::{
-    BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, UnitReads,
-    note_run_file,
+    BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, Reads,
+    UnitReads, note_run_file,
 };
-pub use read_ahead::Reads;
 pub use record::{
-    MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
-    RowUpdate, boundary_record, needs_earlier, previous_version, row_key, row_op,
+    MAX_RECORD, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView, RowUpdate,
+    boundary_record, needs_earlier, previous_version, row_key, row_op,
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};
-pub use store::{FileInfo, MAX_BOOT, PREFETCH_PAGES, Store};
+pub use store::alloc::{
+    FileUsage, FreeingPaused, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved,
+    ReservedUnit, Unit, UnitSpace, pfs_level,
+};
+pub use store::{FileInfo, MAX_BOOT, Store};
 pub use waits::{PageWait, PageWaits, WaitCount};
 pub use wal::Lsn;
 pub use writer::WriteReport;

@@ -7,9 +7,8 @@
 
 use crate::dwb::Recovered;
 use crate::error::PageError;
-use crate::files::DataFile;
+use crate::files::{DataFile, FileSpec};
 use crate::id::{BOOT_PAGE, DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
-use crate::open::placeholder;
 use crate::page::{AT_CHECKSUM, Page, PageType, checksum_of, id_in, sum_in};
 use disk::{AlignedBuf, BlockFile, Disk, DiskError, OpenMode};
 use std::collections::BTreeSet;
@@ -178,7 +177,8 @@ pub fn mend_file(disk: &dyn Disk, path: &Path, write: bool) -> Result<FileState,
 /// The pages of which the doublewrite area of a primary file has a whole image. Releases the file.
 fn area_of(file: Arc<dyn BlockFile>, path: &Path) -> BTreeSet<PageId> {
     // An area that cannot be read has nothing to give.
-    let area = DataFile::new(placeholder(1, path), file).and_then(|file| Recovered::read(&file));
+    let area =
+        DataFile::new(FileSpec::unread(1, path), file).and_then(|file| Recovered::read(&file));
     area.map(|area| area.images().keys().copied().collect()).unwrap_or_default()
 }
 

@@ -4,7 +4,10 @@
 //! `apply` is deterministic: the same page bytes, operation and context always give the same page.
 //! Operations that do not fit the page give an error; nothing panics on any input.
 
-use crate::before::Before;
+mod before;
+
+pub use before::{Before, LargeUpdate, LatestUpdates, WORTH};
+
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
 use crate::page::{BODY_SIZE, HEADER_SIZE, MAX_SLOT_LEN, Page, PageType};
@@ -152,7 +155,7 @@ impl PageOp<'_> {
     /// Whether the operation makes the page whatever it was before.
     #[must_use]
     #[inline]
-    pub fn rebuilds_page(&self) -> bool {
+    pub(crate) fn rebuilds_page(&self) -> bool {
         matches!(self, PageOp::Format { .. } | PageOp::Image { .. })
     }
 }

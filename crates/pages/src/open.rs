@@ -37,7 +37,7 @@ impl DataFiles {
     /// # Errors
     /// [`PageError::NotADataFile`], [`PageError::Foreign`], damage of a header page, I/O.
     pub fn open(disk: &dyn Disk, primary: &Path, home: &Home) -> Result<DataFiles, PageError> {
-        let one = DataFile::new(placeholder(1, primary), disk.open(primary, OpenMode::Open)?)?;
+        let one = DataFile::new(FileSpec::unread(1, primary), disk.open(primary, OpenMode::Open)?)?;
         let area = Recovered::read(&one).map_err(|e| match e {
             PageError::NoSuchPage { .. } => not_primary(primary),
             e => e,
@@ -146,18 +146,6 @@ impl Store {
     }
 }
 
-pub(crate) fn placeholder(id: u16, path: &Path) -> FileSpec {
-    FileSpec {
-        id,
-        name: String::new(),
-        path: path.to_path_buf(),
-        filegroup: 1,
-        size: 0,
-        growth: crate::files::FileGrowth::None,
-        max_size: None,
-    }
-}
-
 /// The header of a file. One that power loss has torn is in the doublewrite area.
 fn header_of(
     file: &DataFile,
@@ -230,7 +218,7 @@ pub(crate) fn open_file(
     path: &Path,
     home: &Home,
 ) -> Result<(DataFile, Option<Closed>), PageError> {
-    let one = DataFile::new(placeholder(id, path), disk.open(path, OpenMode::Open)?)?;
+    let one = DataFile::new(FileSpec::unread(id, path), disk.open(path, OpenMode::Open)?)?;
     let header = header_of(&one, area, path, home)?;
     if header.database != database || header.spec.id != id {
         return Err(PageError::NotADataFile {

@@ -27,7 +27,7 @@ pub const MAX_SLOT_LEN: usize = PAGE_SIZE - HEADER_SIZE - SLOT_SIZE;
 /// No page has more slots.
 pub const MAX_SLOTS: usize = (PAGE_SIZE - HEADER_SIZE) / SLOT_SIZE;
 /// Bytes of the page body.
-pub const BODY_SIZE: usize = PAGE_SIZE - HEADER_SIZE;
+pub(crate) const BODY_SIZE: usize = PAGE_SIZE - HEADER_SIZE;
 /// Bytes that a processor brings from memory at once.
 const CACHE_LINE: usize = 64;
 const VERSION: u8 = 1;
@@ -257,23 +257,9 @@ impl Page {
             .ok_or_else(|| PageError::corrupt(self.id(), "slot points beyond the page"))
     }
 
-    /// Offset and length of a slot's content in [`Page::bytes`]. `None` where there is no such slot
-    /// or its entry points outside the body: [`Page::slot`] says which.
-    #[inline]
-    #[must_use]
-    pub fn slot_place(&self, slot: u16) -> Option<(usize, usize)> {
-        if slot >= self.slot_count() {
-            return None;
-        }
-        let at = PAGE_SIZE.checked_sub(SLOT_SIZE * (usize::from(slot) + 1))?;
-        let &[a, b, c, d] = self.bytes.get(at..at + SLOT_SIZE)? else { return None };
-        let (off, len) =
-            (usize::from(u16::from_le_bytes([a, b])), usize::from(u16::from_le_bytes([c, d])));
-        (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
-    }
-
-    /// As [`Page::slot_place`], for a slot that is known to be there: below [`Page::slot_count`],
-    /// and that not above [`MAX_SLOTS`].
+    /// Offset and length in [`Page::bytes`] of the content of a slot that is known to be there:
+    /// below [`Page::slot_count`], and that not above [`MAX_SLOTS`]. `None` where its entry points
+    /// outside the body: [`Page::slot`] says where to.
     #[inline]
     #[must_use]
     pub fn place_of(&self, slot: u16) -> Option<(usize, usize)> {
@@ -309,7 +295,7 @@ impl Page {
     /// # Errors
     /// As [`Page::slot`].
     #[inline]
-    pub fn slot_span(&self, slot: u16) -> Result<Range<usize>, PageError> {
+    pub(crate) fn slot_span(&self, slot: u16) -> Result<Range<usize>, PageError> {
         let (off, len) = self.entry(slot)?;
         if len == 0 {
             return Ok(off..off);
@@ -335,13 +321,6 @@ impl Page {
             Some(row) => Ok(Some(row)),
             None => Err(PageError::corrupt(self.id(), "slot is shorter than a row header")),
         }
-    }
-
-    /// The first empty slot of a heap page, else the slot count (append).
-    #[must_use]
-    pub fn first_empty_slot(&self) -> u16 {
-        let used = |s: &u16| matches!(self.entry(*s), Ok((_, 0)));
-        (0..self.slot_count()).find(used).unwrap_or(self.slot_count())
     }
 
     /// CRC-32C over the page with the checksum field left out.

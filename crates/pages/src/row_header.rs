@@ -14,7 +14,7 @@ pub const FORWARD: u8 = 2;
 /// The row is the target of a stub; scans return it at one of the two places.
 pub const FORWARDED: u8 = 4;
 /// All flags that exist.
-pub const ROW_FLAGS: u8 = GHOST | FORWARD | FORWARDED;
+pub(crate) const ROW_FLAGS: u8 = GHOST | FORWARD | FORWARDED;
 
 /// Header of one row version: flags u8, transaction u48, LSN (10 bytes), index u8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,31 +1,33 @@
 //! One open database's pages: reading them, and changing them through log records.
 
+pub(crate) mod alloc;
 mod change;
+mod freed;
+mod ghosts;
 mod panics;
+mod read_ahead;
 
 pub(crate) use change::at_lsn;
 
-use crate::alloc::AllocState;
 use crate::dwb::{Doublewrite, MOST_ENTRIES, Recovered};
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
-use crate::freed::FreedPages;
-use crate::ghosts::GhostHints;
 use crate::home::Home;
-use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId, UnitId};
+use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId};
 use crate::log::{LogHandle, SystemSink};
-use crate::page::{BODY_SIZE, Page, PageType};
+use crate::page::{BODY_SIZE, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
 use crate::record::{RecordBuilder, RecordSink};
+use alloc::AllocState;
 use disk::{AlignedBuf, Disk};
+use freed::FreedPages;
+use ghosts::GhostHints;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use wal::{Lsn, WaitSink};
 
-/// Most pages of one request of a read-ahead, and pages that are worth a list of their own.
-pub const PREFETCH_PAGES: usize = 64;
 /// Pages of a buffer for copies: enough for the largest batch, so that each is kept for the next
 /// one. Of a new one the system clears all that is used first, a quarter of the time in which the
 /// pages of a checkpoint are copied and written.
@@ -57,8 +59,8 @@ pub struct Store {
     /// Torn pages that redo expects a later record to rebuild.
     pub(crate) awaiting: Mutex<HashSet<PageId>>,
     pub(crate) alloc: AllocState,
-    pub(crate) ghosts: GhostHints,
-    pub(crate) freed: FreedPages,
+    ghosts: GhostHints,
+    freed: FreedPages,
 }
 
 /// What a data file is and holds, for catalog views.
@@ -69,13 +71,6 @@ pub struct FileInfo {
     pub pages: u32,
     /// I/O counters and the like.
     pub file: Arc<dyn disk::BlockFile>,
-}
-
-/// Makes an empty allocation map out of a page of zeros that stands where a map belongs.
-pub(crate) fn adopt(id: PageId, page: &mut Page) {
-    if page.raw_type() == 0 && (id.is_pfs() || id.is_gam()) {
-        page.format(id, if id.is_pfs() { PageType::Pfs } else { PageType::Gam }, 0, UnitId(0));
-    }
 }
 
 impl Store {

@@ -5,13 +5,13 @@
 mod batch;
 mod unwritten;
 
-use crate::alloc::LEAST_RUNS;
 use crate::dwb::{BATCH_IMAGES, BatchPurpose};
 use crate::error::PageError;
 use crate::id::{DWB_PAGES, PageId};
 use crate::lists::{InTurn, Lists};
 use crate::pool::{DIRTY, Inner, WRITING, key_page, key_store};
 use crate::store::Store;
+use crate::store::alloc::LEAST_RUNS;
 use crate::sync::{died, sync_all};
 use disk::AlignedBuf;
 use std::collections::{BTreeMap, HashMap};
@@ -350,7 +350,7 @@ impl crate::pool::PageIo for Store {
         let file = self.file(id)?;
         file.read_raw(id.page, into.bytes_mut())?;
         file.verify(id.page, into.bytes())?;
-        crate::store::adopt(id, into);
+        into.adopt_map(id);
         Ok(())
     }
 

@@ -8,11 +8,12 @@ use crate::nodes::Plan;
 use crate::physical;
 use crate::rewrite::rewrite;
 use crate::rewrite::visit::subqueries_read;
-use bind::Binder;
+use crate::statement::Statement;
 use expr::{ColId, Expr};
-use logical::input::Input;
+use logical::order::SortKey;
 use logical::slots::slots;
-use logical::tree::{Logical, SortKey};
+use logical::tree::Logical;
+use logical::tree::input::Input;
 use types::{SqlError, Value};
 
 /// Slot and value of each variable, in the order in which they are set.
@@ -23,14 +24,14 @@ pub(crate) type Assignments = Vec<(usize, Expr)>;
 /// # Errors
 /// Those of planning.
 pub(crate) fn plan(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     logical: Logical,
     assignments: Assignments,
 ) -> Result<(Plan, Assignments), SqlError> {
-    let (logical, mut assignments) = rewritten(binder, logical, assignments)?;
+    let (logical, mut assignments) = rewritten(statement, logical, assignments)?;
     let mut wanted = Vec::new();
     assignments.iter().for_each(|(_, e)| e.columns(&mut wanted));
-    let plan = physical::plan_rewritten(binder, logical, &wanted, None)?;
+    let plan = physical::plan_rewritten(statement, logical, &wanted, None)?;
     for (_, e) in &mut assignments {
         slots(e, &plan.cols)?;
     }
@@ -39,24 +40,24 @@ pub(crate) fn plan(
 
 /// The rows as the rewrites make them, and the values over their columns.
 fn rewritten(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     logical: Logical,
     mut assignments: Assignments,
 ) -> Result<(Logical, Assignments), SqlError> {
     let set: Vec<usize> = assignments.iter().map(|(slot, _)| *slot).collect();
-    let is_listed = |e: &Expr| e.has_subquery() && !subqueries_read(e, &set, &binder.subqueries);
+    let is_listed = |e: &Expr| e.has_subquery() && !subqueries_read(e, &set, &statement.subqueries);
     let listed: Vec<usize> =
         (0..assignments.len()).filter(|at| is_listed(&assignments[*at].1)).collect();
     if listed.is_empty() {
-        return Ok((rewrite(logical, binder)?, assignments));
+        return Ok((rewrite(logical, statement)?, assignments));
     }
     let take = |at: &usize| {
         let e = std::mem::replace(&mut assignments[*at].1, Expr::Const(Value::Null));
-        (binder.new_col(), e)
+        (statement.new_col(), e)
     };
     let exprs: Vec<(ColId, Expr)> = listed.iter().map(take).collect();
     let order = order_of(&logical);
-    let (order, list) = match rewrite(with_list(logical, exprs), binder)? {
+    let (order, list) = match rewrite(with_list(logical, exprs), statement)? {
         Logical::Sort { input, keys } => (Some(keys), input.into_inner()),
         // TOP gives its rows in their order, what is joined with them may not.
         other => (order.filter(|_| !is_list_of_top(&other)), other),

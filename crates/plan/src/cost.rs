@@ -26,25 +26,25 @@ const ORDERED_TO: f64 = 8_192.0;
 /// A row that comes with its neighbours from a seek of the clustered index.
 pub const SOUGHT: f64 = 1.5;
 /// An entry of a covering index.
-pub const COVERED: f64 = 0.3;
+pub(crate) const COVERED: f64 = 0.3;
 /// A row that is put into a hash table, and one that is looked up in it.
 pub const BUILD: f64 = 3.0;
-pub const PROBE: f64 = 1.5;
+pub(crate) const PROBE: f64 = 1.5;
 /// A row that a merge takes from one of its sides.
-pub const MERGED: f64 = 0.8;
+pub(crate) const MERGED: f64 = 0.8;
 /// A row that a join gives.
-pub const GIVEN: f64 = 0.5;
+pub(crate) const GIVEN: f64 = 0.5;
 /// A pair of rows that a loop compares.
-pub const PAIR: f64 = 1.0;
+pub(crate) const PAIR: f64 = 1.0;
 /// A row that is sorted, for each doubling of the rows.
-pub const SORTED: f64 = 0.3;
+pub(crate) const SORTED: f64 = 0.3;
 /// A row that an aggregate takes; one whose group is that of the row before or a new one.
-pub const GROUPED: f64 = 2.5;
+pub(crate) const GROUPED: f64 = 2.5;
 pub const STREAMED: f64 = 0.8;
 /// A row that a condition or an expression looks at.
 pub const COMPUTED: f64 = 0.2;
 /// An element of a list that a row's value is compared with, one after another.
-pub const COMPARED: f64 = 0.05;
+pub(crate) const COMPARED: f64 = 0.05;
 /// Rounds of a recursive query.
 const ROUNDS: f64 = 10.0;
 /// Seconds of a unit.

@@ -6,8 +6,8 @@
 
 use crate::nodes::{Node, Path, Plan, ScanPlan};
 use crate::physical;
+use crate::statement::Statement;
 use crate::{ColumnInfo, Counted, Needs, QueryPlan, apply_options, columns_of, cost};
-use bind::Binder;
 use bind::counters::Kind;
 use bind::env::{CompileEnv, VarScope};
 use bind::set_options::CompileOptions;
@@ -209,17 +209,17 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     let began = Instant::now();
     let query = &*source.query;
     check(query)?;
-    let mut binder = Binder::new(env);
-    apply_options(&mut binder, &query.options, false)?;
-    let mut bound = binder.query(query)?;
+    let mut statement = Statement::new(env);
+    apply_options(&mut statement, &query.options, false)?;
+    let mut bound = statement.query(query)?;
     if !bound.assignments.is_empty() {
         return Err(not_allowed("Variable assignment"));
     }
-    binder.mask_result(&mut bound);
-    let made = Made::new(&mut binder, &bound, source)?;
+    statement.mask_result(&mut bound);
+    let made = Made::new(&mut statement, &bound, source)?;
     let columns = columns_of(&bound.columns);
     let (origins, origin_of) = made.origins(&bound);
-    let needs = physical::needs(&mut binder)?;
+    let needs = physical::needs(&mut statement)?;
     let update_of = update_columns(&made.shape, &source.update_of)?;
     let plan_columns = if made.model == Model::Keyset { Vec::new() } else { columns.clone() };
     let query = QueryPlan {
@@ -231,7 +231,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
         order: Vec::new(),
         needs,
     };
-    count(&binder, &query, source, began);
+    count(&statement, &query, source, began);
     let (tables, row) = match made.model {
         Model::Static | Model::FastForward => (Vec::new(), None),
         Model::Keyset | Model::Dynamic => tables(&made.shape, &bound)?,
@@ -251,10 +251,10 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     })
 }
 
-fn count(binder: &Binder<'_>, query: &QueryPlan, source: &Source, began: Instant) {
+fn count(statement: &Statement<'_>, query: &QueryPlan, source: &Source, began: Instant) {
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     let options = &source.query.options;
-    Counted { kind: Kind::Query, began, options, cost, trivial }.add(binder, &query.needs);
+    Counted { kind: Kind::Query, began, options, cost, trivial }.add(statement, &query.needs);
 }
 
 /// The kind that the cursor has in the end, and its plan.
@@ -279,13 +279,17 @@ impl Made {
         (tables, bound.columns.iter().map(|column| place(column.id)).collect())
     }
 
-    fn new(binder: &mut Binder<'_>, bound: &BoundQuery, source: &Source) -> Result<Made, SqlError> {
+    fn new(
+        statement: &mut Statement<'_>,
+        bound: &BoundQuery,
+        source: &Source,
+    ) -> Result<Made, SqlError> {
         let wish = source.wish;
         let columns: Vec<ColId> = bound.columns.iter().map(|c| c.id).collect();
         let mut shape = Shape::default();
         let rows_of_tables = shape.of(&bound.logical, false) && !shape.gets.is_empty();
-        let rows = |binder: &mut Binder<'_>| {
-            physical::plan_query(binder, bound.logical.clone(), &columns, None)
+        let rows = |statement: &mut Statement<'_>| {
+            physical::plan_query(statement, bound.logical.clone(), &columns, None)
         };
         let model = match wish {
             Model::Static | Model::FastForward => wish,
@@ -301,9 +305,9 @@ impl Made {
             let mut wanted = columns.clone();
             wanted.push(shape.gets[0].0.locator());
             // It runs again for each fetch.
-            binder.inner_plans += 1;
-            let plan = physical::plan_query(binder, bound.logical.clone(), &wanted, Some(1));
-            binder.inner_plans -= 1;
+            statement.inner_plans += 1;
+            let plan = physical::plan_query(statement, bound.logical.clone(), &wanted, Some(1));
+            statement.inner_plans -= 1;
             let plan = plan?;
             if keeps_place(&plan) {
                 return Ok(Made { model, plan, shape, rows_of_tables });
@@ -313,10 +317,10 @@ impl Made {
             Model::Keyset | Model::Dynamic => {
                 let locators: Vec<ColId> =
                     shape.gets.iter().map(|(get, _)| get.locator()).collect();
-                let plan = physical::plan_query(binder, bound.logical.clone(), &locators, None)?;
+                let plan = physical::plan_query(statement, bound.logical.clone(), &locators, None)?;
                 (Model::Keyset, plan)
             }
-            model => (model, rows(binder)?),
+            model => (model, rows(statement)?),
         };
         Ok(Made { model, plan, shape, rows_of_tables })
     }

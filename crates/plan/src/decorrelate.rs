@@ -16,7 +16,7 @@ use crate::rewrite::visit::{Part, inputs, mentions, part_mentions};
 use crate::statistics::table_rows;
 use bind::subquery::RejectingQuery;
 use expr::{ColId, CompareExpr, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr, SubRef};
-use logical::sources;
+use logical::tree::sources;
 use logical::tree::{JoinKind, Logical, Subquery, TopSpec};
 use syntax::ast::CompareOp;
 use types::Value;

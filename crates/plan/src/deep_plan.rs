@@ -2,8 +2,7 @@
 //! asked for rows and dropped, serves all of them; those of other plans do with the room that every
 //! statement has. It is not shown.
 
-use crate::nodes::{Node, Plan};
-use crate::own_node::OwnNode;
+use crate::nodes::{Node, OwnNode, Plan};
 use catalog::errors;
 use expr::Expr;
 use stack::Nested;
@@ -63,6 +62,10 @@ impl OwnNode for DeepPlan {
 
     fn shown(&self) -> (&'static str, &'static str, String) {
         ("Segment", "Segment", String::new())
+    }
+
+    fn passed(&mut self) -> Option<&mut Plan> {
+        Some(&mut self.input)
     }
 }
 

@@ -2,37 +2,46 @@
 //! and joins, and the physical plan as plain data. It knows databases and tables (crates `catalog`,
 //! `storage`), but neither sessions nor how a plan runs: what it asks of the instance comes through
 //! [`bind::env::Names`]. Names and types are the binder's (crate `bind`); [`compile_query`] is
-//! both. Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL
+//! both. A [`statement`] that is compiled is its binder and what planning alone knows of it.
+//! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL
 //! Server's numbers.
 
-pub mod access_path;
+mod access_path;
 mod assignments;
+mod chance;
+mod columns;
+mod conversions;
 pub mod cost;
 pub mod cursor;
 mod decorrelate;
 pub mod deep_plan;
-pub mod estimate;
-mod joins;
+mod estimate;
+mod implied;
 mod needs;
+mod never_fails;
 pub mod nodes;
 mod nulls;
-pub mod own_node;
 mod owners;
 pub mod physical;
 pub mod planner;
 pub mod reads;
 pub mod rewrite;
+mod rule_set;
+pub mod statement;
 pub mod statistics;
 mod view_seek;
+pub mod watched;
 
-use bind::Binder;
+use crate::chance::Chance;
+use crate::statement::Statement;
 use bind::browse::Browse;
 use bind::counters::{Compilation, Kind};
 use bind::env::CompileEnv;
 use bind::options;
 use compact_str::CompactString;
 use expr::Expr;
-use logical::tree::{BoundQuery, Logical, OutColumn, SortKey, TableName};
+use logical::order::SortKey;
+use logical::tree::{BoundQuery, Logical, OutColumn, TableName};
 use nodes::Plan;
 use std::sync::Arc;
 use std::time::Instant;
@@ -111,13 +120,16 @@ impl QueryPlan {
 /// # Errors
 /// Those of [`options::check`]; 10715 a rewrite is to be left out that there is not.
 pub fn apply_options(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     options: &[ast::OptionItem],
     assigns: bool,
 ) -> Result<(), SqlError> {
-    options::check(options, binder.env)?;
-    binder.apply_options(options, assigns)?;
-    binder.rules_off = rewrite::left_out(options)?;
+    options::check(options, statement.env)?;
+    statement.apply_options(options, assigns)?;
+    statement.force_order = options::forces_order(options);
+    statement.join_methods = options::join_methods(options);
+    statement.any_plan = options::any_plan(options).map(Chance::new);
+    statement.rules_off = rewrite::left_out(options)?;
     Ok(())
 }
 
@@ -135,9 +147,9 @@ pub struct Counted<'s> {
 
 impl Counted<'_> {
     /// Counts the compilation that has come to its end.
-    pub fn add(&self, binder: &Binder<'_>, needs: &Needs) {
+    pub fn add(&self, statement: &Statement<'_>, needs: &Needs) {
         let subqueries: f64 = needs.subqueries.iter().map(|plan| cost::of(plan).total).sum();
-        binder.env.counters.add(&Compilation {
+        statement.env.counters.add(&Compilation {
             kind: self.kind,
             elapsed: self.began.elapsed(),
             cost: (self.cost + subqueries) * cost::SECONDS,
@@ -145,8 +157,8 @@ impl Counted<'_> {
             tables: needs.tables.len(),
             views: needs.modules.len(),
             subqueries: needs.subqueries.len(),
-            hints: options::used(self.options, binder.join_hints),
-            applied: &binder.applied,
+            hints: options::used(self.options, statement.join_hints),
+            applied: &statement.applied,
         });
     }
 }
@@ -154,37 +166,37 @@ impl Counted<'_> {
 /// Compiles a query.
 pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
     let began = Instant::now();
-    let mut binder = Binder::new(env);
+    let mut statement = Statement::new(env);
     let list = &q.body.first_select().items;
     let assigns = list.iter().any(ast::SelectItem::assigns);
-    apply_options(&mut binder, &q.options, assigns)?;
+    apply_options(&mut statement, &q.options, assigns)?;
     if assigns {
-        binder.sets = Some(set_by(list, env));
+        statement.sets = Some(set_by(list, env));
     }
-    binder.whole = true;
-    let mut bound = binder.query(q)?;
-    binder.mask_result(&mut bound);
+    statement.whole = true;
+    let mut bound = statement.query(q)?;
+    statement.mask_result(&mut bound);
     let BoundQuery { logical, columns, assignments } = bound;
     let order = if assignments.is_empty() { ordered_by(&logical, &columns) } else { Vec::new() };
     let (plan, assignments) = if assignments.is_empty() {
         let wanted: Vec<expr::ColId> = columns.iter().map(|c| c.id).collect();
-        (physical::plan_query(&mut binder, logical, &wanted, None)?, assignments)
+        (physical::plan_query(&mut statement, logical, &wanted, None)?, assignments)
     } else {
-        assignments::plan(&mut binder, logical, assignments)?
+        assignments::plan(&mut statement, logical, assignments)?
     };
     let columns = columns_of(&columns);
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
     // One assignment at most: where it fails, operators begin anew, and no variable may have
     // another value by then.
     let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
-    let browse = binder.browsed.take();
+    let browse = statement.browsed.take();
     // One row by its key tells of no origins.
     let point = point && browse.is_none();
-    let needs = physical::needs(&mut binder)?;
+    let needs = physical::needs(&mut statement)?;
     let query = QueryPlan { columns, plan, assignments, point, browse, order, needs };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }
-        .add(&binder, &query.needs);
+        .add(&statement, &query.needs);
     Ok(Arc::new(query))
 }
 

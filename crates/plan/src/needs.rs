@@ -1,8 +1,9 @@
 //! What a compiled statement needs when it runs: tables to lock, plans of subqueries.
 
 use crate::nodes::Plan;
+use crate::watched::Watched;
 use bind::mask::MaskedColumn;
-use bind::table_use::{TableUse, Watched};
+use bind::table_use::TableUse;
 use catalog::other::SequenceDef;
 use catalog::{Db, ModuleDef};
 use logical::rights::Right;

@@ -2,7 +2,7 @@
 //! Guarantee: what is said to have no NULL has none, whatever the tables' rows are; of what is not
 //! known it is not said.
 
-use crate::access_path::keeps_values;
+use crate::conversions::keeps_values;
 use expr::{ColId, Expr, Pred};
 use logical::tree::{JoinKind, Logical};
 

@@ -1,30 +1,29 @@
 //! The physical plan: operators with slots instead of column ids. Made from the logical plan by
 //! [`planner`].
 
-use super::nodes::{Node, Plan};
+use super::nodes::Plan;
 use super::planner;
 use super::rewrite::rewrite;
 use crate::Needs;
+use crate::columns::exactly;
 use crate::deep_plan::DeepPlan;
-use bind::Binder;
+use crate::statement::Statement;
 use expr::{ColId, Expr};
-use logical::input::Input;
-use logical::slots::slots;
-use logical::tree::{JoinKind, Logical, Subquery};
-use stack::Nested;
+use logical::tree::input::Input;
+use logical::tree::{Logical, Subquery};
 use std::sync::Arc;
 use types::{SqlError, Value};
 
 /// Makes the physical plan of a query whose rows are to have exactly the wanted columns, in order.
 /// `goal`: only so many rows will be taken.
 pub fn plan_query(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     logical: Logical,
     wanted: &[ColId],
     goal: Option<u64>,
 ) -> Result<Plan, SqlError> {
-    let logical = rewrite(logical, binder)?;
-    plan_rewritten(binder, logical, wanted, goal)
+    let logical = rewrite(logical, statement)?;
+    plan_rewritten(statement, logical, wanted, goal)
 }
 
 /// The rows of a query with those values of which a subquery becomes a join, as in a SELECT of
@@ -35,15 +34,16 @@ pub fn plan_query(
 /// # Errors
 /// 3617.
 pub fn joined_values(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     rows: Logical,
     values: Vec<(ColId, Expr)>,
     ahead: &[ColId],
     mark: ColId,
 ) -> Result<Option<(Logical, Vec<ColId>)>, SqlError> {
-    let applied = binder.applied.clone();
+    let applied = statement.applied.clone();
     let ids: Vec<ColId> = values.iter().map(|(id, _)| *id).collect();
-    let rewritten = rewrite(Logical::Project { input: Input::new(rows), exprs: values }, binder)?;
+    let rewritten =
+        rewrite(Logical::Project { input: Input::new(rows), exprs: values }, statement)?;
     if let Logical::Project { input, mut exprs } = rewritten {
         // What is joined has columns that were made for it.
         let is_joined = |e: &Expr| {
@@ -59,7 +59,7 @@ pub fn joined_values(
             return Ok(Some((Logical::Project { input, exprs }, joined)));
         }
     }
-    binder.applied = applied;
+    statement.applied = applied;
     Ok(None)
 }
 
@@ -68,12 +68,12 @@ pub fn joined_values(
 /// # Errors
 /// Those of planning.
 pub fn plan_rewritten(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     logical: Logical,
     wanted: &[ColId],
     goal: Option<u64>,
 ) -> Result<Plan, SqlError> {
-    let mut plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
+    let mut plan = planner::Planner { statement }.plan(logical, wanted, goal)?;
     if let Some(rows) = goal.and_then(|rows| usize::try_from(rows).ok()) {
         plan.wants_few(rows);
     }
@@ -84,23 +84,24 @@ pub fn plan_rewritten(
 ///
 /// # Errors
 /// Those of planning.
-pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
-    bind::table_hints::check_used(binder)?;
-    let mut plans = Vec::with_capacity(binder.subqueries.len());
+pub fn needs(statement: &mut Statement<'_>) -> Result<Needs, SqlError> {
+    bind::table_hints::check_used(statement)?;
+    let mut plans = Vec::with_capacity(statement.subqueries.len());
     // They may run for each row, and planning one may add others.
-    binder.inner_plans += 1;
-    while let Some(Subquery { logical, wanted, goal }) = binder.subqueries.get(plans.len()).cloned()
+    statement.inner_plans += 1;
+    while let Some(Subquery { logical, wanted, goal }) =
+        statement.subqueries.get(plans.len()).cloned()
     {
-        plans.push(Arc::new(plan_query(binder, Logical::clone(&logical), &wanted, goal)?));
+        plans.push(Arc::new(plan_query(statement, Logical::clone(&logical), &wanted, goal)?));
     }
-    binder.inner_plans -= 1;
+    statement.inner_plans -= 1;
     let (tables, modules) =
-        (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
-    let watched = std::mem::take(&mut binder.watched);
-    let sequences = std::mem::take(&mut binder.sequences);
-    let rights = binder.rights.take();
-    let masked = binder.masked_columns();
-    let one_run = binder.one_run;
+        (std::mem::take(&mut statement.tables), std::mem::take(&mut statement.modules));
+    let watched = std::mem::take(&mut statement.watched);
+    let sequences = std::mem::take(&mut statement.sequences);
+    let rights = statement.rights.take();
+    let masked = statement.masked_columns();
+    let one_run = statement.one_run;
     Ok(Needs {
         tables,
         modules,
@@ -112,26 +113,4 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
         one_run,
         ..Needs::default()
     })
-}
-
-/// The plan with exactly these columns. Error: internal, when it does not have one of them.
-pub fn exactly(plan: Plan, wanted: &[ColId]) -> Result<Plan, SqlError> {
-    if plan.cols == wanted {
-        return Ok(plan);
-    }
-    let mut exprs: Vec<Expr> = wanted.iter().map(|id| Expr::Col(*id)).collect();
-    for e in &mut exprs {
-        slots(e, &plan.cols)?;
-    }
-    Ok(Plan {
-        cols: wanted.to_vec(),
-        rows: plan.rows,
-        ordered: plan.ordered,
-        node: Node::Project { input: Nested::new(plan), exprs },
-    })
-}
-
-/// Whether a join gives columns of both sides.
-pub fn gives_both(kind: JoinKind) -> bool {
-    !matches!(kind, JoinKind::Semi | JoinKind::Anti)
 }

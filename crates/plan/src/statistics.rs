@@ -118,7 +118,11 @@ pub fn filtered(table: &TableDef) -> Vec<Filtered> {
 
 /// What is known of a part of a table's rows. Those of an index that nobody has asked for are
 /// measured now; what is stale is measured again by a thread of the database.
-pub fn of_part(db: &Arc<Db>, table: &Arc<TableDef>, part: &Filtered) -> Option<Arc<Measured>> {
+pub(crate) fn of_part(
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    part: &Filtered,
+) -> Option<Arc<Measured>> {
     let known = &part.statistics;
     match &known.measured {
         Some(measured) => {

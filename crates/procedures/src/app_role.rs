@@ -26,10 +26,10 @@ const UNSET: &[Param] = &[("@cookie", DataType::VarBinary(Len::N(8000)))];
 /// EXEC sp_setapprole.
 pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_setapprole", 2, SET)?;
-    if call.core.nest_level > 0 {
+    if call.core.run.nest_level > 0 {
         return Err(SqlError::of(msg::APPLICATION_ROLE_NOT_AD_HOC, []));
     }
-    if call.core.trancount > 0 {
+    if call.core.trancount() > 0 {
         return Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&"sys.sp_setapprole"]));
     }
     let encrypt = given.text(2).unwrap_or("none").trim_end();
@@ -48,7 +48,8 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let stored = role.and_then(|p| p.hash.as_deref());
     let authentication = &call.core.instance().authentication;
     // Attempts are counted for the role and whoever makes them.
-    let (role_key, login) = (format!("{}\\{}", db.name(), fold_name(name)), call.core.login_name());
+    let (role_key, login) =
+        (format!("{}\\{}", db.name(), fold_name(name)), call.core.identity.login_name());
     if authentication.throttle.refuses(&role_key, &login, Instant::now()) {
         return Err(refused());
     }
@@ -62,7 +63,7 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let role = role.ok_or_else(refused)?;
     authentication.throttle.succeeded(&role_key, &login);
     let cookie = (given.number(3, 0) != 0).then(passwords::cookie);
-    call.core.take_role(&db, role, cookie.clone())?;
+    call.core.identity.take_role(&db, role, cookie.clone())?;
     if let Some(cookie) = cookie {
         let is_cookie = |(i, arg): &(usize, &programs::arguments::Arg)| match &arg.name {
             Some(name) => fold_name(name) == fold_name(SET[COOKIE].0),
@@ -81,8 +82,8 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub fn unset(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_unsetapprole", 1, UNSET)?;
     match given.value(0) {
-        Value::Bytes(cookie) => call.core.leave_role(&cookie)?,
-        _ => call.core.leave_role(&[])?,
+        Value::Bytes(cookie) => call.core.identity.leave_role(&cookie)?,
+        _ => call.core.identity.leave_role(&[])?,
     }
     Ok(0)
 }

@@ -10,9 +10,9 @@ use txn::{LockOwner, Resource};
 use super::params::Param;
 use super::{Call, params::Given};
 use catalog::errors;
-use exec::state::holdings::Holding;
 use instance::OfInstance;
 use metadata::functions::activity::{lock_of, mode_of};
+use session::state::holdings::Holding;
 
 const PARAMS: &[Param] = &[
     ("@Resource", DataType::NVarChar(Len::N(255))),
@@ -67,17 +67,20 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let what = lock_of(resource, given.text(4).unwrap_or("public"));
     let resource = Resource { db: db.storage()?.id(), what };
     let core = &mut *call.core;
-    core.holdings.set(Holding::ApplicationLocks, core.app_locks.bytes())?;
+    core.memory.holdings.set(Holding::ApplicationLocks, core.objects.app_locks.bytes())?;
     // Without a wait first, so that the answer can tell.
     let mut waited = 0;
     loop {
         let wait = if waited == 0 { 0 } else { timeout };
         let locked = if of_session {
-            let mut args = core.wait_args();
+            let mut args = core.transactions.wait_args(&core.options);
             args.timeout_ms = wait;
             let (manager, spid) = (core.instance().locks().clone(), core.spid());
-            let owner =
-                core.app_locks.owner.get_or_insert_with(|| LockOwner::new(manager, spid as u32));
+            let owner = core
+                .objects
+                .app_locks
+                .owner
+                .get_or_insert_with(|| LockOwner::new(manager, spid as u32));
             // So that a cancel finds the wait.
             let before = core.shared.lock_owner.swap(owner.id().0, Ordering::Relaxed);
             let locked = owner.lock(resource, mode, args).map_err(txn::TxnError::from);
@@ -96,11 +99,11 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
         }
     }
     if of_session {
-        *core.app_locks.session.entry(resource).or_default() += 1;
+        *core.objects.app_locks.session.entry(resource).or_default() += 1;
     } else {
         let number = core.transaction_number(&db)?;
-        core.app_locks.tidy(resource.db, number);
-        let count = core.app_locks.transaction.entry(resource).or_insert((number, 0));
+        core.objects.app_locks.tidy(resource.db, number);
+        let count = core.objects.app_locks.transaction.entry(resource).or_insert((number, 0));
         // What an ended transaction had is gone.
         *count = (number, if count.0 == number { count.1 } else { 0 } + 1);
     }
@@ -123,7 +126,7 @@ pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let resource = Resource { db: db.storage()?.id(), what };
     let core = &mut *call.core;
     let left = if of_session {
-        match core.app_locks.session.get_mut(&resource) {
+        match core.objects.app_locks.session.get_mut(&resource) {
             Some(count) => {
                 *count -= 1;
                 Some(*count)
@@ -132,7 +135,7 @@ pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
         }
     } else {
         let number = core.transaction_number(&db)?;
-        match core.app_locks.transaction.get_mut(&resource) {
+        match core.objects.app_locks.transaction.get_mut(&resource) {
             Some((of, count)) if *of == number => {
                 *count -= 1;
                 Some(*count)
@@ -149,13 +152,13 @@ pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
             return Ok(WRONG);
         }
         Some(0) if of_session => {
-            core.app_locks.session.remove(&resource);
-            if let Some(owner) = &mut core.app_locks.owner {
+            core.objects.app_locks.session.remove(&resource);
+            if let Some(owner) = &mut core.objects.app_locks.owner {
                 owner.unlock(&resource);
             }
         }
         Some(0) => {
-            core.app_locks.transaction.remove(&resource);
+            core.objects.app_locks.transaction.remove(&resource);
             core.unlock_early(&db, &resource)?;
         }
         Some(_) => {}

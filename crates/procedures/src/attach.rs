@@ -5,7 +5,7 @@ use types::{SqlError, Value, msg};
 
 use super::Call;
 use catalog::db::DbStatus;
-use catalog::errors;
+use catalog::db::errors;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::attach::Attach;
@@ -22,7 +22,7 @@ pub fn attach(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_attach_single_file_db name, file.
-pub fn attach_single(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn attach_single(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let files = text(call, 1, "@physname").into_iter().collect();
     attach_files(call, files, "sp_attach_single_file_db")
 }

@@ -11,7 +11,7 @@ use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
 use instance::kept::{KeptError, position};
 use instance::permit::{FileUse, PermittedPath, Reach};
-use metadata::objects::backup_device::BackupDevice;
+use metadata::views::kept_objects::backup_device::BackupDevice;
 
 /// The procedures, and who may run each.
 pub(super) const PROCEDURES: &[(&str, Body, Runs)] = &[
@@ -28,23 +28,12 @@ const ADD: &[Param] = &[
 ];
 const REMOVE: &[Param] = &[("@logicalname", NAME), ("@delfile", DataType::VarChar(Len::N(7)))];
 
-/// An error of a change, or of the list.
-/// 15002: what a procedure changes takes no part in a transaction.
-fn check_alone(call: &Call<'_>, procedure: &str) -> Result<(), SqlError> {
-    if call.core.trancount() > 0 {
-        return Err(SqlError::of(
-            msg::PROCEDURE_IN_TRANSACTION,
-            [&format_args!("sys.{procedure}")],
-        ));
-    }
-    call.core.instance().check_writable()
-}
-
 /// sp_addumpdevice. Errors: 15002, 15026 the name is taken, 15044 a kind of device that is not
 /// there.
 fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addumpdevice", 3, ADD)?;
-    check_alone(call, "sp_addumpdevice")?;
+    call.check_alone("sp_addumpdevice")?;
+    call.core.instance().check_writable()?;
     let (Some(kind), Some(name), Some(physical_name)) =
         (given.text(0), given.name(1), given.name(2))
     else {
@@ -82,7 +71,8 @@ fn remove_backup(file: &PermittedPath, shown: &str) -> Result<(), SqlError> {
 /// another option; those of [`remove_backup`].
 fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_dropdevice", 1, REMOVE)?;
-    check_alone(call, "sp_dropdevice")?;
+    call.check_alone("sp_dropdevice")?;
+    call.core.instance().check_writable()?;
     let name = given.name(0).unwrap_or_default();
     let deletes = match given.text(1) {
         None => false,

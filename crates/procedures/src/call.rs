@@ -1,11 +1,11 @@
 //! A call of a system procedure, and who may make it.
 
 use catalog::security::Permission;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
-use exec::output::Sink;
-use exec::state::SessionCore;
 use programs::arguments::Arg;
+use session::output::Sink;
+use session::state::SessionCore;
 
 /// A call of a system procedure.
 pub struct Call<'a> {
@@ -14,6 +14,19 @@ pub struct Call<'a> {
     pub args: &'a [Arg],
     /// Results for the caller's variables.
     pub outputs: &'a mut Vec<(usize, Value)>,
+}
+
+impl Call<'_> {
+    /// What a procedure changes takes no part in a transaction.
+    ///
+    /// # Errors
+    /// 15002.
+    pub(crate) fn check_alone(&self, procedure: &str) -> Result<(), SqlError> {
+        if self.core.trancount() == 0 {
+            return Ok(());
+        }
+        Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&format_args!("sys.{procedure}")]))
+    }
 }
 
 /// What a procedure does; it returns its status.

@@ -4,19 +4,19 @@ use ::types::{DataType, Len, SqlError, Value};
 
 use super::Call;
 use super::params::{NAME, Param};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::column;
 
 /// EXEC sp_tablecollations_100 'schema.table'. A table that is not there has no columns. Temporary
 /// tables have theirs in tempdb.
-pub fn table_collations(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn table_collations(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@object", DataType::NVarChar(Len::N(4000)))];
     let given = call.given("sp_tablecollations_100", 1, PARAMS)?;
     let db = call.core.db().clone();
     let parts = name_parts(given.text(0).unwrap_or_default()).unwrap_or_default();
     let table = parts.first().and_then(|name| {
         if name.starts_with('#') {
-            return call.core.temps.find(name, &db);
+            return call.core.objects.temps.find(name, &db);
         }
         db.catalog().find(parts.get(1).map_or("", String::as_str), name).cloned()
     });

@@ -16,7 +16,7 @@ use metadata::views::visible::sees_database;
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 
 /// EXEC sp_helpdb [name].
-pub fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let instance = call.core.instance().clone();
     let only = call.arg(0, "@dbname").and_then(Value::as_str).map(fold_name);
     let mut rows = Vec::new();

@@ -5,15 +5,15 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::{NAME, Param};
-use exec::output::ColumnInfo;
 use metadata::results::column;
 use metadata::views::described::row;
+use session::output::ColumnInfo;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 
 /// EXEC sp_describe_first_result_set text [, parameters [, mode]]. What comes from which table is
 /// not told.
-pub fn first_result_set(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn first_result_set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@tsql", NVarChar(Len::Max)),
         ("@params", NVarChar(Len::Max)),

@@ -9,7 +9,7 @@ fn texts(call: &Call<'_>) -> Vec<String> {
 }
 
 /// xp_sprintf @text OUTPUT, format [, argument ...]: each `%s` is the next argument.
-pub fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let (texts, to) = (texts(call), call.args.first().and_then(|arg| arg.output));
     let (Some(format), Some(to)) = (texts.get(1), to) else {
         return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"xp_sprintf"]));
@@ -41,7 +41,7 @@ pub fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 /// xp_sscanf text, format [, @argument OUTPUT ...]: each `%s` of the format takes what stands there
 /// up to what follows it.
-pub fn sscanf(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn sscanf(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let texts = texts(call);
     let (Some(text), Some(format)) = (texts.first(), texts.get(1)) else {
         return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"xp_sscanf"]));

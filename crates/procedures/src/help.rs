@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value, msg};
 use super::Call;
 use super::params::{NAME, Param};
 use catalog::{ConstraintKind, ModuleKind, TEMPDB};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::column;
 use metadata::views::rights::{object_named, sees, sees_definition};
 
@@ -21,7 +21,7 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     let missing = || SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]);
     let mut parts = name_parts(name).filter(|parts| parts.len() <= 3).ok_or_else(missing)?;
-    if let (TEMPDB, Some(own)) = (db.id(), call.core.temps.find_procedure(&parts[0], &db)) {
+    if let (TEMPDB, Some(own)) = (db.id(), call.core.objects.temps.find_procedure(&parts[0], &db)) {
         parts[0] = own.name.to_string();
     }
     let schema = parts.get(1).map_or("", String::as_str);
@@ -92,7 +92,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// EXEC sp_server_info [attribute].
-pub fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@attribute_id", DataType::Int)];
     const ROWS: &[(i32, &str, &str)] = &[
         (1, "DBMS_NAME", "Microsoft SQL Server"),

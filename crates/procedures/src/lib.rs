@@ -21,6 +21,7 @@ mod monitor;
 mod odbc;
 mod params;
 mod params_managed;
+mod plan_guides;
 mod properties;
 mod query_store;
 mod rename;
@@ -41,10 +42,10 @@ use ::types::{SqlError, Value};
 
 pub use call::Call;
 use call::{Body, Runs};
-use exec::output::ColumnInfo;
 use metadata::results::send;
 use metadata::scripts;
 use programs::arguments::Arg;
+use session::output::ColumnInfo;
 
 /// A procedure.
 #[derive(Clone, Copy)]
@@ -148,8 +149,9 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("xp_sscanf", formatting::sscanf),
 ];
 
-/// Those that make and remove the kinds of objects of [`metadata::objects`], with who may run each.
-const OF_KINDS: &[&[(&str, Body, Runs)]] = &[backup_devices::PROCEDURES];
+/// Those that make and remove plan guides and the kinds of objects of
+/// [`metadata::views::kept_objects`], with who may run each.
+const OF_KINDS: &[&[(&str, Body, Runs)]] = &[backup_devices::PROCEDURES, plan_guides::PROCEDURES];
 
 fn of_kinds() -> impl Iterator<Item = &'static (&'static str, Body, Runs)> {
     OF_KINDS.iter().copied().flatten()

@@ -11,9 +11,9 @@ use catalog::security::{Class, Permission, Securable};
 use catalog::{MASTER, ModuleDef, ModuleKind, errors, fold_name};
 use ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
 use ddl::work::Work;
-use exec::state::SessionCore;
 use instance::OfInstance;
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
+use session::state::SessionCore;
 use statements::refresh_module;
 use statements::rights::not_permitted;
 
@@ -61,7 +61,7 @@ pub fn recompile(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_refreshview view.
-pub fn refresh_view(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn refresh_view(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@viewname", OBJECT)];
     let given = call.given("sp_refreshview", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -71,7 +71,7 @@ pub fn refresh_view(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_refreshsqlmodule module [, namespace].
-pub fn refresh_sql_module(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn refresh_sql_module(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@name", OBJECT), ("@namespace", DataType::NVarChar(Len::N(20)))];
     let given = call.given("sp_refreshsqlmodule", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -95,7 +95,7 @@ fn refresh(call: &mut Call<'_>, module: &Arc<ModuleDef>) -> Result<i32, SqlError
 }
 
 /// sp_settriggerorder trigger, order, action [, namespace].
-pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@triggername", DataType::NVarChar(Len::N(517))),
         ("@order", DataType::VarChar(Len::N(10))),
@@ -124,7 +124,7 @@ pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 /// sp_MS_marksystemobject object: a procedure of master whose name begins with sp_ takes the names
 /// in its text from the database that it is called in.
-pub fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@objname", OBJECT)];
     let given = call.given("sp_MS_marksystemobject", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -135,7 +135,7 @@ pub fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_procoption procedure, 'startup', value: whether it runs when the instance has started.
-pub fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@ProcName", OBJECT),
         ("@OptionName", DataType::VarChar(Len::N(35))),

@@ -12,7 +12,7 @@ pub type Param = (&'static str, DataType);
 /// sysname.
 pub const NAME: DataType = DataType::NVarChar(Len::N(128));
 /// A name that may be a pattern.
-pub const PATTERN: DataType = DataType::NVarChar(Len::N(384));
+pub(crate) const PATTERN: DataType = DataType::NVarChar(Len::N(384));
 
 /// What a call gives for the parameters of a procedure, in their order; NULL for those that it
 /// leaves out.

@@ -17,7 +17,7 @@ pub fn managed(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_procedure_params_100_managed name [, group, schema, parameter].
-pub fn managed_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn managed_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
     list(call, "sp_procedure_params_100_managed", true)
 }
 
@@ -70,7 +70,8 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
     let db = call.core.db().clone();
     let catalog = db.catalog();
     let name = given.text(0).unwrap_or_default();
-    let own = (db.id() == TEMPDB).then(|| call.core.temps.find_procedure(name, &db)).flatten();
+    let own =
+        (db.id() == TEMPDB).then(|| call.core.objects.temps.find_procedure(name, &db)).flatten();
     let module =
         own.or_else(|| catalog.find_module(given.name(2).unwrap_or_default(), name).cloned());
     let wanted = given.name(3).map(fold_name);

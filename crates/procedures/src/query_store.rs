@@ -94,6 +94,6 @@ pub fn force(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_query_store_unforce_plan: no plan is forced.
-pub fn unforce(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn unforce(call: &mut Call<'_>) -> Result<i32, SqlError> {
     both(call, "sp_query_store_unforce_plan").map(|()| 0)
 }

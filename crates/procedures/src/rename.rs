@@ -11,9 +11,10 @@ use super::Call;
 use catalog::given_up::Name;
 use catalog::statistics::Statistics;
 use catalog::{Db, IndexDef, ModuleDef, ModuleKind, TableDef, errors, fold_name};
+use ddl::table_def::computed;
 use ddl::work::Work;
-use ddl::{alias_types, computed_def, constraints, modules, others, schemabinding};
-use metadata::functions::metadata::name_parts;
+use ddl::{constraints, modules, others, schemabinding, user_types};
+use metadata::names::name_parts;
 use metadata::views::modules::columns_of_view;
 use statements::statistics;
 
@@ -147,10 +148,10 @@ impl Rename {
         let tested = table.indexes.iter().any(tests)
             || statistics.iter().any(measured)
             || constraints::check_of_column(&table, at).is_some();
-        if bound || tested || computed_def::computed_from(&table, at).is_some() {
+        if bound || tested || computed::computed_from(&table, at).is_some() {
             return Err(self.enforced());
         }
-        let history = ddl::temporal::history_of(&self.db, &table);
+        let history = ddl::versioned::history_of(&self.db, &table);
         for table in [Some(table), history].into_iter().flatten() {
             work.lock_current(&table)?;
             let mut next = TableDef::clone(&table);
@@ -214,9 +215,9 @@ impl Rename {
         let alias =
             catalog.find_type(self.part(1), self.part(0)).cloned().ok_or_else(|| self.missing())?;
         work.wait_for_name(&Name::of_type(&alias.schema, &self.new))?;
-        alias_types::check_name(&self.db.catalog(), &alias.schema, &self.new)
+        user_types::check_name(&self.db.catalog(), &alias.schema, &self.new)
             .map_err(|_| self.taken("USERDATATYPE"))?;
-        alias_types::rename(work, &alias, &self.new)
+        user_types::alias::rename(work, &alias, &self.new)
     }
 
     /// What has a name of its own in a schema: table, module, sequence, synonym, constraint.

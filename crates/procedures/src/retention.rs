@@ -6,7 +6,7 @@ use ::types::{DataType, SqlError, Value, msg};
 use super::Call;
 use super::params::Param;
 use catalog::{errors, fold_name};
-use ddl::{retention, temporal};
+use ddl::{retention, versioned};
 
 const SYSNAME: DataType = DataType::NVarChar(::types::Len::N(128));
 const PARAMS: &[Param] =
@@ -20,7 +20,7 @@ pub fn clean(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let table = db.catalog().find(schema, name).cloned();
     let table = table.ok_or_else(|| errors::invalid_object(&format!("{schema}.{name}")))?;
     if !table.temporal.is_versioned() {
-        let name = temporal::full_name(&db, &table);
+        let name = versioned::full_name(&db, &table);
         return Err(SqlError::of(msg::VERSIONING_NOT_ON, [&name]));
     }
     let rows = retention::delete(call.core, &db, &table, None)?;

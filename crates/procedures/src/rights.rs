@@ -7,10 +7,10 @@ use types::{SqlError, Value};
 
 use super::argument;
 use super::call::Runs;
-use exec::output::ColumnInfo;
-use exec::state::SessionCore;
 use metadata::views::rights::sees;
 use programs::arguments::Arg;
+use session::output::ColumnInfo;
+use session::state::SessionCore;
 use statements::rights::{
     in_database, no_create_database, not_permitted, on_server, owner, server, sysadmin,
 };
@@ -183,7 +183,7 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
                 .first()
                 .and_then(|arg| arg.value.as_str().map(str::to_owned))
                 .unwrap_or_default();
-            let parts = metadata::functions::metadata::name_parts(&named).unwrap_or_default();
+            let parts = metadata::names::name_parts(&named).unwrap_or_default();
             let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());
             let catalog = db.catalog();
             let found = match catalog.find(part(1), part(0)) {
@@ -207,8 +207,7 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
             match kind.as_deref() {
                 Some("DATABASE") => server(core, Permission::AlterAnyDatabase),
                 None | Some("OBJECT" | "COLUMN" | "INDEX") => {
-                    let parts =
-                        metadata::functions::metadata::name_parts(&named).unwrap_or_default();
+                    let parts = metadata::names::name_parts(&named).unwrap_or_default();
                     // The name of a column or index stands before its table's.
                     let skip = usize::from(matches!(kind.as_deref(), Some("COLUMN" | "INDEX")));
                     let part = |at: usize| parts.get(at + skip).map_or("", |part| part.as_str());

@@ -11,7 +11,7 @@ pub fn add_member(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_droprolemember role, member.
-pub fn drop_member(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn drop_member(call: &mut Call<'_>) -> Result<i32, SqlError> {
     change(call, "sp_droprolemember", false)
 }
 

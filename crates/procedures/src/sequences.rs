@@ -8,7 +8,7 @@ use super::params::Param;
 use catalog::other::OtherObject;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{errors, fold_name, sequence};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 
 const PARAMS: &[Param] = &[
     ("@sequence_name", DataType::NVarChar(Len::N(776))),

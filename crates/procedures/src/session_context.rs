@@ -2,7 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::fold_name;
-use exec::state::holdings::Holding;
+use session::state::holdings::Holding;
 
 use super::Call;
 use super::params::Param;
@@ -24,7 +24,7 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(SqlError::of(msg::SESSION_CONTEXT_NULL, [&"@key"]));
     };
     let folded = fold_name(key);
-    let context = &mut call.core.session_context;
+    let context = &mut call.core.objects.session_context;
     if context.get(&folded).is_some_and(|(_, read_only)| *read_only) {
         return Err(SqlError::of(msg::SESSION_CONTEXT_READ_ONLY, [&key]));
     }
@@ -45,7 +45,10 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     }
     // What the map takes beside keys and values.
     let entries = context.len() + 1;
-    call.core.holdings.set(Holding::Context, others + bytes(&folded, &value) + 128 * entries)?;
+    call.core
+        .memory
+        .holdings
+        .set(Holding::Context, others + bytes(&folded, &value) + 128 * entries)?;
     context.insert(folded, (value, read_only));
     Ok(0)
 }

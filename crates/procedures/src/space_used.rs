@@ -4,7 +4,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use catalog::fold_name;
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::column;
 use metadata::views::files::{Space, database_size, table_space};
 use metadata::views::partitions::shown_rows;

@@ -4,7 +4,7 @@ use ::types::{SqlError, msg};
 
 use super::Call;
 use catalog::errors;
-use ddl::alias_types;
+use ddl::user_types;
 
 /// sp_addtype name, 'type' [, 'NULL' | 'NOT NULL'].
 pub fn add_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
@@ -22,7 +22,7 @@ pub fn add_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let base = catalog::load::type_of_text(&base.to_ascii_lowercase())
         .map_err(|_| SqlError::of(msg::DATA_TYPE_NOT_FOUND, [&base]))?;
     let db = call.core.db().clone();
-    alias_types::create(call.core, &db, "", &name, base, nullable)?;
+    user_types::alias::create(call.core, &db, "", &name, base, nullable)?;
     Ok(0)
 }
 
@@ -31,6 +31,6 @@ pub fn drop_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let name = call.arg(0, "@typename").and_then(|v| v.as_str().map(str::to_owned));
     let name = name.ok_or_else(|| errors::no_procedure("sp_droptype"))?;
     let db = call.core.db().clone();
-    alias_types::drop_type(call.core, &db, "", &name)?;
+    user_types::drop_type(call.core, &db, "", &name)?;
     Ok(0)
 }

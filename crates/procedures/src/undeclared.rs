@@ -8,9 +8,9 @@ use compact_str::CompactString;
 use super::Call;
 use super::params::{NAME, Param};
 use bind::undeclared::Deduced;
-use exec::output::ColumnInfo;
 use metadata::results::column;
 use metadata::views::described::wire;
+use session::output::ColumnInfo;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

@@ -9,8 +9,8 @@ use ::types::{DataType, Len, SqlError, Value, msg};
 use super::Call;
 use super::params::Param;
 use catalog::fold_name;
-use exec::state::holdings::Holding;
 use expr::large::is_conversion;
+use session::state::holdings::Holding;
 
 const PREPARE: &[Param] = &[
     ("@hdoc", DataType::Int),
@@ -43,12 +43,12 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
         true => SqlError::of(msg::ERROR_DESCRIPTION, [&e.message]),
         false => e,
     })?;
-    let documents = &mut call.core.xml_documents;
+    let documents = &mut call.core.objects.xml_documents;
     if documents.len() >= MOST {
         return Err(low_memory());
     }
     let document: Arc<str> = Arc::from(xml.as_str().unwrap_or_default());
-    call.core.holdings.add(Holding::Documents, document.len()).map_err(|_| low_memory())?;
+    call.core.memory.holdings.add(Holding::Documents, document.len()).map_err(|_| low_memory())?;
     let handle = documents.keys().max().map_or(1, |last| last + 2);
     documents.insert(handle, document);
     for (i, arg) in call.args.iter().enumerate() {
@@ -69,10 +69,10 @@ pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_xml_removedocument", 1, PARAMS)?;
     let known = i32::try_from(given.number(0, 0))
         .ok()
-        .and_then(|handle| call.core.xml_documents.remove(&handle));
+        .and_then(|handle| call.core.objects.xml_documents.remove(&handle));
     match known {
         Some(document) => {
-            call.core.holdings.remove(Holding::Documents, document.len());
+            call.core.memory.holdings.remove(Holding::Documents, document.len());
             Ok(0)
         }
         None => Err(SqlError::of(msg::REMOVE_DOCUMENT_PARAMETER, [])),

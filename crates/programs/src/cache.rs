@@ -24,15 +24,16 @@ use txn::Apart;
 use types::SqlError;
 
 use super::compiled::{Compiled, go_on};
+use super::guides;
 use super::module::{ModuleCode, compile};
-use super::parameters::Shape;
 use super::program::BatchParam;
 use super::shape::{Literals, text_of};
+use super::shaped::Shape;
 use super::sightings::Sightings;
 use bind::set_options::SessionOptions;
 use catalog::{Db, ModuleDef};
-use exec::state::SessionCore;
-use exec::state::phases::{self, Phase};
+use session::state::SessionCore;
+use session::state::phases::{self, Phase};
 
 /// Batches kept.
 const CAPACITY: usize = 1000;
@@ -316,7 +317,7 @@ impl BatchCache {
     }
 
     /// Where the shape of the text at a place is kept.
-    pub fn place_of_shape<'t>(&self, of: &Place<'_>, key: &'t str) -> Place<'t> {
+    pub(crate) fn place_of_shape<'t>(&self, of: &Place<'_>, key: &'t str) -> Place<'t> {
         let context = Context { is_shape: true, ..of.context };
         Place { hash: self.hash(&context, key, &[]), context, text: key, params: &[] }
     }
@@ -368,7 +369,7 @@ impl BatchCache {
     }
 
     /// Whether this text was here a moment ago; now it was.
-    pub fn was_seen(&self, place: &Place<'_>) -> bool {
+    pub(crate) fn was_seen(&self, place: &Place<'_>) -> bool {
         self.sightings.was_seen(place.hash)
     }
 
@@ -384,13 +385,11 @@ impl BatchCache {
         self.compiled.fetch_add(1, Relaxed);
         let batch = self.charged(Clerk::Plans, place.text, || {
             let go_on = || go_on(core);
-            Compiled::new(
-                place.text,
-                place.params,
-                place.context.settings,
-                &core.db().catalog(),
-                &go_on,
-            )
+            let (text, params, catalog) = (place.text, place.params, core.db().catalog());
+            let settings = place.context.settings;
+            let mut batch = Compiled::new(text, params, settings, &catalog, &go_on)?;
+            guides::apply(&mut batch.program, text, params, &catalog)?;
+            Ok(batch)
         })?;
         let batch = Arc::new(batch);
         self.keep(place, Kept::Own(batch.clone()));
@@ -402,7 +401,7 @@ impl BatchCache {
     ///
     /// # Errors
     /// Those of compiling it.
-    pub fn compile_shape(
+    pub(crate) fn compile_shape(
         &self,
         core: &SessionCore,
         place: &Place<'_>,

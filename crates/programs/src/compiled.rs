@@ -23,14 +23,14 @@ use bind::set_options::CompileOptions;
 use bind::type_names::{data_type, table_type};
 use bind::undeclared::Undeclared;
 use bind::unresolved_names::{UnresolvedNames, is_of_a_name};
-use exec::asking::{Asking, GoOn};
-use exec::conceal::conceal_while;
-use exec::dml::DmlPlan;
+use dml::DmlPlan;
 use exec::operators::scalar::{Condition, Scalar};
-use exec::state::SessionCore;
-use exec::state::activity::BatchView;
 use plan::cursor::CursorPlan;
 use plan::{Needs, QueryPlan};
+use session::asking::{Asking, GoOn};
+use session::conceal::conceal_while;
+use session::state::SessionCore;
+use session::state::activity::BatchView;
 
 /// A statement bound to the catalog; cheap to clone.
 #[derive(Clone)]
@@ -104,19 +104,19 @@ impl Bound {
         bind: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
     ) -> Result<(Stamp, Bound), SqlError> {
         let mut stamp = Stamp::now(core);
-        core.temps.used.store(false, Relaxed);
+        core.objects.temps.used.store(false, Relaxed);
         let env = CompileEnv {
             predicate_of: None,
-            schema: core.module_schema(),
-            chain: core.chain,
+            schema: core.identity.module_schema(),
+            chain: core.identity.chain,
             names: &**core.host(),
             db: core.names_db(),
             catalog: core.names_db().catalog(),
             vars,
             values,
             options: &core.options,
-            temps: &core.temps,
-            changes: core.changes.as_ref().map(|rows| ChangedTable {
+            temps: &core.objects.temps,
+            changes: core.run.triggers.changes.as_ref().map(|rows| ChangedTable {
                 table: rows.table.clone(),
                 deleted: true,
                 inserted: true,
@@ -128,7 +128,8 @@ impl Bound {
             unresolved: None,
         };
         let bound = bind(&env).map_err(|error| with_other_names(error, &env, &bind))?;
-        stamp.temps = core.temps.used.load(Relaxed).then_some(core.temps.generation);
+        stamp.temps =
+            core.objects.temps.used.load(Relaxed).then_some(core.objects.temps.generation);
         Ok((stamp, bound))
     }
 
@@ -189,11 +190,16 @@ impl Stamp {
     #[inline]
     pub fn is_of(&self, core: &SessionCore) -> bool {
         // Field by field: the options are put together only where the numbers are the same.
+        self.is_of_schema(core) && self.options == core.options.compile_options()
+    }
+
+    /// As [`Stamp::is_of`], but for the options.
+    #[inline]
+    pub fn is_of_schema(&self, core: &SessionCore) -> bool {
         let db = core.names_db();
         self.version == db.schema_version()
             && self.db == db.id()
-            && self.temps.is_none_or(|generation| generation == core.temps.generation)
-            && self.options == core.options.compile_options()
+            && self.temps.is_none_or(|generation| generation == core.objects.temps.generation)
     }
 
     /// Of this moment, without temporary tables.

@@ -13,7 +13,7 @@ use types::{SqlError, msg};
 
 use super::program::BatchParam;
 use catalog::fold_name;
-use exec::asking::{Asking, GoOn};
+use session::asking::{Asking, GoOn};
 
 /// Positions where an `@name` token is something else than the use of a variable, and where
 /// variables begin.

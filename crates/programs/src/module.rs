@@ -17,10 +17,10 @@ use super::program::{BatchParam, FunctionResult};
 use super::table_param::TableParam;
 use bind::type_names::{data_type, in_list, table_type};
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
-use exec::asking::GoOn;
 use exec::operators::context::ExecCtx;
 use exec::operators::scalar::Scalar;
-use exec::state::SessionCore;
+use session::asking::GoOn;
+use session::state::SessionCore;
 
 /// A parameter.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use types::{DataType, SqlError, msg};
 use bind::env::VarScope;
 use bind::type_names::in_list;
 use catalog::fold_name;
-use exec::asking::{Asking, GoOn};
+use session::asking::{Asking, GoOn};
 
 /// A variable that exists before a batch starts: its name, and its type unless it is a table.
 pub type BatchParam = (CompactString, Option<DataType>);

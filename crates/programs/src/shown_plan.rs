@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::compiled::{Bound, Compiled};
 use super::program::Op;
-use exec::asking::always;
-use exec::explain::{self, Shown};
+use explain::Shown;
+use session::asking::always;
 use syntax::ast::Stmt;
 use types::Value;
 
@@ -18,7 +18,7 @@ fn shown(batch: &Compiled, op: usize) -> Option<Shown<'static>> {
 }
 
 /// The plan that a statement is bound to, if it is a query or a change.
-pub fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<Shown<'static>> {
+pub(crate) fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<Shown<'static>> {
     let mut shown = Shown::of_statement(stmt.span.text(&batch.text), &always);
     match bound {
         Bound::Query(plan) => explain::query(plan, &mut shown).ok()?,

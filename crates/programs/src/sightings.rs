@@ -21,7 +21,7 @@ impl Default for Sightings {
 impl Sightings {
     /// Whether this hash was here a moment ago; now it was. Of two threads that ask at once one may
     /// be forgotten.
-    pub fn was_seen(&self, hash: u64) -> bool {
+    pub(crate) fn was_seen(&self, hash: u64) -> bool {
         let place = &self.0[hash as usize % PLACES];
         if place.iter().any(|seen| seen.load(Relaxed) == hash) {
             return true;

@@ -12,7 +12,7 @@ use types::{SqlError, msg};
 use super::declared;
 use super::program::BatchParam;
 use catalog::fold_name;
-use exec::asking::{Asking, GoOn};
+use session::asking::{Asking, GoOn};
 
 /// The parameters of a batch in the order in which they first stand in it.
 ///

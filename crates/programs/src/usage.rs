@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Db;
 use catalog::query_store::{Executions, QueryKey, Told};
-use exec::explain::uses::Uses;
+use exec::uses::Uses;
 
 use super::cache::BatchCache;
 use super::compiled::{Bound, Compiled};
@@ -21,7 +21,7 @@ impl Bound {
     fn uses(&self) -> Option<Uses> {
         match self {
             Bound::Query(plan) => Some(Uses::of_query(plan)),
-            Bound::Dml(plan) => Some(Uses::of_dml(plan)),
+            Bound::Dml(plan) => Some(plan.uses()),
             Bound::Cursor(plan) => Some(Uses::of_query(&plan.query)),
             Bound::Assign { .. }
             | Bound::Condition(_)
@@ -105,7 +105,7 @@ impl Compiled {
         let told = Told {
             key: QueryKey { text: text.into(), object_id: self.object_id, parameterized },
             hash: query_hash(text),
-            batch: exec::state::activity::handle(&self.text).to_vec(),
+            batch: session::state::activity::handle(&self.text).to_vec(),
             offsets: offsets(&self.text, from, to),
             compiled: u64::try_from(since.as_micros()).unwrap_or(u64::MAX),
             plan_hash: hash_of(shown_plan::lines(&shown)),

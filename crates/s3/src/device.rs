@@ -3,25 +3,15 @@
 use std::sync::Arc;
 
 use disk::{DiskError, Op};
-use object_store::ObjectStoreExt;
 use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use txn::backup::{BackupDevice, BackupReader, BackupWriter};
 
 use crate::errors;
 use crate::read::S3Reader;
+use crate::target::Target;
 use crate::worker::Worker;
 use crate::write::S3Writer;
-
-/// What readers and writers share.
-#[derive(Clone, Debug)]
-pub struct Target {
-    pub worker: Arc<Worker>,
-    pub store: Arc<AmazonS3>,
-    pub key: Path,
-    /// The URL.
-    pub name: String,
-}
 
 /// An object, there or not.
 #[derive(Debug)]
@@ -43,18 +33,6 @@ impl S3Device {
         ahead: usize,
     ) -> S3Device {
         S3Device { target: Target { worker, store, key, name }, part, ahead }
-    }
-}
-
-impl Target {
-    /// Bytes of the object.
-    fn head(&self) -> Result<u64, DiskError> {
-        let (store, key) = (self.store.clone(), self.key.clone());
-        match self.worker.run(async move { store.head(&key).await }) {
-            Some(Ok(meta)) => Ok(meta.size),
-            Some(Err(e)) => Err(errors::of(Op::Open, &self.name, &e)),
-            None => Err(errors::gone(Op::Open, &self.name)),
-        }
     }
 }
 

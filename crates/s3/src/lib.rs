@@ -19,6 +19,7 @@ mod device;
 mod errors;
 mod http;
 mod read;
+mod target;
 mod worker;
 mod write;
 

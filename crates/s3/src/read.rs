@@ -10,8 +10,8 @@ use disk::{AlignedBuf, DiskError, Op};
 use object_store::ObjectStoreExt;
 use txn::backup::BackupReader;
 
-use crate::device::Target;
 use crate::errors;
+use crate::target::Target;
 use crate::worker::Task;
 
 /// Bytes that are asked for after a jump, and at most.

@@ -9,8 +9,8 @@ use disk::{DiskError, Op};
 use object_store::{MultipartUpload, ObjectStoreExt};
 use txn::backup::BackupWriter;
 
-use crate::device::Target;
 use crate::errors;
+use crate::target::Target;
 use crate::worker::Task;
 
 /// Most parts of an object.

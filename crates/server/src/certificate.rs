@@ -8,12 +8,15 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-
-use crate::tls::TlsConfigs;
+use rustls::server::NoServerSessionStorage;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, SupportedProtocolVersion};
 
 /// Names of the files that are made in the data folder.
 const CERTIFICATE: &str = "server-cert.pem";
@@ -42,6 +45,28 @@ pub struct Identity {
     pub key: PrivateKeyDer<'static>,
     /// Where the certificate is, for clients that shall trust it.
     pub path: PathBuf,
+}
+
+impl Identity {
+    /// What a server with it negotiates: these versions of TLS.
+    ///
+    /// # Errors
+    /// The key does not fit the certificate, or is of a kind that cannot be used.
+    pub(crate) fn config(
+        &self,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Result<ServerConfig, rustls::Error> {
+        let provider = Arc::new(ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions)?
+            .with_no_client_auth()
+            .with_single_cert(self.chain.clone(), self.key.clone_key())?;
+        // Sessions are not resumed: login-only TLS ends before a ticket could be used, and idle
+        // connections keep no state for it.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
 }
 
 /// Reads the certificates and the key of two PEM files.
@@ -91,7 +116,7 @@ pub fn load_or_make(folder: &Path, names: &[String]) -> Result<Identity, Certifi
 
 /// A certificate whose key is the one beside it.
 fn usable(identity: Identity) -> Result<Identity, CertificateError> {
-    match TlsConfigs::new(&identity) {
+    match identity.config(&[&TLS13, &TLS12]) {
         Ok(_) => Ok(identity),
         Err(e) => Err(CertificateError::Content(identity.path, e.to_string())),
     }

@@ -3,12 +3,14 @@
 //! memory free as they take.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use engine::{LoginToken, Session};
+use engine::{LoginToken, Session, SqlError};
 use memory::{Clerk, MemoryAccount, OutOfMemory, Reservation};
 use tds::TdsVersion;
 use tds::login::Login7;
 use tds::prelogin::AfterPrelogin;
+use types::msg;
 
 use crate::admission::Share;
 
@@ -30,6 +32,16 @@ pub enum Stage {
     Ready(Box<Active>),
     /// Over.
     Ended,
+}
+
+/// What follows a message.
+pub enum After {
+    /// The next one.
+    Continue,
+    /// The end of the connection.
+    Close,
+    /// Nothing for a while.
+    Later(Duration),
 }
 
 /// A client whose password was right.
@@ -76,6 +88,11 @@ impl AnswerRoom {
 /// What a session and its connection take of memory before they have done anything, with what they
 /// keep for their next request: the room of a short answer, the place of the last transaction.
 const SESSION: usize = 15 << 10;
+
+/// 701: there is no memory for what a client has asked for.
+pub fn out_of_memory() -> SqlError {
+    SqlError::of(msg::OUT_OF_MEMORY, [&"default"])
+}
 
 /// The charge for an open session.
 pub struct SessionMemory {

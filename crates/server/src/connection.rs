@@ -261,8 +261,9 @@ impl Connection {
             return gate.over && self.lose(&mut gate);
         }
         drop(gate);
-        let got = wire.receive(&self.socket, true, over);
+        let got = wire.listen(&self.socket, true, over);
         let mut gate = self.gate.lock();
+        gate.readable |= wire.is_cut();
         drop(wire);
         match got {
             Ok(Got::Blocked) => return false,
@@ -339,7 +340,7 @@ impl Connection {
     // ---- the owner's side ----
 
     /// What the client sends next; `None` when there is nothing: then the connection is nobody's
-    /// any more.
+    /// any more. [`Got::Blocked`]: much has come and nothing whole, and others have a turn first.
     ///
     /// # Errors
     /// What the client sends is of no use.
@@ -367,9 +368,9 @@ impl Connection {
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };
-            let got = self.read(told, over)?;
+            let (got, cut) = self.read(told, over)?;
             match got {
-                Got::Blocked => {}
+                Got::Blocked if !cut => {}
                 Got::Closed => return Ok(Some(Next::Gone)),
                 got => return Ok(Some(Next::Got(got))),
             }
@@ -383,14 +384,20 @@ impl Connection {
     }
 
     /// What comes next in the order in which the client sends it: a listener that began when the
-    /// request before this one ran may have read it in the meantime.
-    fn read(&self, told: bool, over: bool) -> Result<Got, WireError> {
+    /// request before this one ran may have read it in the meantime. With it whether there may be
+    /// more of which the system does not tell again: the connection stays to be read.
+    fn read(&self, told: bool, over: bool) -> Result<(Got, bool), WireError> {
         let mut wire = self.wire.lock();
         let early = self.gate.lock().early.take();
-        match early {
-            Some(early) => Ok(early),
-            None => wire.receive(&self.socket, told, over),
+        if let Some(early) = early {
+            return Ok((early, false));
         }
+        let got = wire.receive(&self.socket, told, over)?;
+        let cut = wire.is_cut();
+        if cut {
+            self.gate.lock().readable = true;
+        }
+        Ok((got, cut))
     }
 
     /// A request begins; with `loading` it reads what the client sends by itself, with
@@ -456,7 +463,7 @@ impl Connection {
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };
-            let got = self.read(told, over)?;
+            let (got, _) = self.read(told, over)?;
             match got {
                 Got::Blocked => {}
                 Got::Closed => return Ok(Next::Gone),

@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 use types::msg;
 
 use crate::connection::Connection;
-use crate::hub::{Hub, Shard};
-use crate::poller;
 use crate::pool::{Load, Pool};
+use crate::readiness::{DEDICATED, LISTENERS};
+use crate::shard::Shard;
 
 /// Connections that have this bit in their number came by this listener.
 const BIT: usize = 1 << 61;
@@ -87,7 +87,7 @@ impl Dedicated {
     pub fn listen(&self, instance: &Instance) -> std::io::Result<()> {
         let listener = self.listener.lock();
         let Some(listener) = &*listener else { return Ok(()) };
-        self.shard.readiness.watch(listener, poller::LISTENERS + poller::DEDICATED as u64)?;
+        self.shard.readiness.watch(listener, LISTENERS + DEDICATED as u64)?;
         let remote = !self.address.ip().is_loopback();
         instance.set_remote_admin(remote);
         let from = if remote { "remotely" } else { "locally" };
@@ -104,20 +104,20 @@ impl Dedicated {
         *self.listener.lock() = None;
     }
 
-    /// Accepts what there is; false: the system has no descriptors for more.
-    pub fn accept_all(&self, hub: &Hub) -> bool {
+    /// Accepts what there is, by `accept`; false: the system has no descriptors for more.
+    pub fn accept(&self, accept: impl FnOnce(&TcpListener) -> std::io::Result<()>) -> bool {
         let listener = self.listener.lock();
-        listener.as_ref().is_none_or(|listener| poller::accept_all(listener, hub, true).is_ok())
+        listener.as_ref().is_none_or(|listener| accept(listener).is_ok())
     }
 
-    /// A number for a new connection. Where there are many the oldest that has not logged in is
-    /// ended.
-    pub fn admit(&self, hub: &Hub) -> usize {
-        if let Some(oldest) = self.shard.oldest_beyond(MOST)
-            && oldest.end()
-        {
-            hub.close(&oldest);
-        }
+    /// Where there are many connections: the oldest that has not logged in, which ends now. The
+    /// caller closes it.
+    pub fn end_oldest(&self) -> Option<Arc<Connection>> {
+        self.shard.oldest_beyond(MOST).filter(|oldest| oldest.end())
+    }
+
+    /// A number for a new connection.
+    pub fn next_id(&self) -> usize {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 

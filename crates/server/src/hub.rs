@@ -1,6 +1,8 @@
 //! What all parts of a running server share: options, connections, worker threads, what is to
 //! happen later.
 
+mod listeners;
+
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -10,22 +12,18 @@ use engine::Instance;
 use parking_lot::{Condvar, Mutex};
 
 use crate::admission::Admission;
-use crate::clock::{Due, Timers};
 use crate::connection::Connection;
-use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::dedicated::Dedicated;
 use crate::options::ServerOptions;
-use crate::poller::{self, Bed};
 use crate::pool::Pool;
-use crate::readiness::Readiness;
+use crate::shard::Shard;
 use crate::throttle::Throttle;
+use crate::timers::{Due, Timers};
 use crate::tls::TlsConfigs;
 
 /// Connections beyond the limit that get an answer; further ones are dropped at once.
 const SURPLUS: usize = 64;
-/// After the system had no descriptor for a connection.
-const REST: Duration = Duration::from_millis(100);
 /// Idle connections are looked through at most so often.
 const IDLE_LOOK: Duration = Duration::from_millis(250);
 
@@ -63,42 +61,6 @@ pub struct Hub {
     changed: Condvar,
     /// Goes with `changed`.
     stop: Mutex<bool>,
-}
-
-/// What belongs to one lane: a share of the connections, the workers that wait for them and their
-/// poller.
-pub struct Shard {
-    /// Of its sockets.
-    pub readiness: Readiness,
-    /// Of its poller.
-    pub bed: Bed,
-    connections: Connections,
-}
-
-impl Shard {
-    /// A lane without connections.
-    ///
-    /// # Errors
-    /// The system has no descriptors.
-    pub fn new() -> std::io::Result<Shard> {
-        Ok(Shard {
-            readiness: Readiness::new()?,
-            bed: Bed::default(),
-            connections: Connections::default(),
-        })
-    }
-
-    /// Where there are so many connections or more: the oldest that has not logged in and that no
-    /// worker has.
-    pub fn oldest_beyond(&self, most: usize) -> Option<Arc<Connection>> {
-        let connections = self.connections.all();
-        let strangers =
-            connections.iter().filter(|c| !c.is_logged_in() && c.idle_since().is_some());
-        strangers
-            .min_by_key(|connection| connection.id)
-            .filter(|_| connections.len() >= most)
-            .cloned()
-    }
 }
 
 impl Hub {
@@ -171,7 +133,10 @@ impl Hub {
     /// there are too many.
     pub fn admit(&self, dedicated: bool) -> Option<(usize, bool)> {
         if let (true, Some(lane)) = (dedicated, &self.dedicated) {
-            return Some((lane.admit(self), false));
+            if let Some(oldest) = lane.end_oldest() {
+                self.close(&oldest);
+            }
+            return Some((lane.next_id(), false));
         }
         let count = self.count.load(Ordering::Relaxed);
         if count >= self.options.max_connections + SURPLUS {
@@ -230,53 +195,7 @@ impl Hub {
         self.shards.iter().chain(self.dedicated.as_ref().map(|dedicated| &dedicated.shard))
     }
 
-    // ---- listeners ----
-
-    /// Accepts connections from now on; the listeners do not block.
-    ///
-    /// # Errors
-    /// The system cannot watch them.
-    pub fn listen(&self, all: Vec<TcpListener>) -> std::io::Result<()> {
-        let mut listeners = self.listeners.lock();
-        *listeners = all;
-        for (at, listener) in listeners.iter().enumerate() {
-            self.shards[0].readiness.watch(listener, poller::LISTENERS + at as u64)?;
-        }
-        self.dedicated.as_ref().map_or(Ok(()), |dedicated| dedicated.listen(&self.instance))?;
-        if let Some(limit) = self.options.idle_timeout {
-            self.timers.add(Instant::now() + limit, Due::Idle);
-        }
-        Ok(())
-    }
-
-    /// A listener has connections.
-    pub fn accept_from(&self, index: usize) {
-        let failed = match (&self.dedicated, index) {
-            (Some(dedicated), poller::DEDICATED) => !dedicated.accept_all(self),
-            _ => self
-                .listeners
-                .lock()
-                .get(index)
-                .is_some_and(|listener| poller::accept_all(listener, self, false).is_err()),
-        };
-        if failed && !self.again.swap(true, Ordering::Relaxed) {
-            self.timers.add(Instant::now() + REST, Due::Accept);
-        }
-    }
-
-    /// Accepts what could not be accepted before.
-    fn accept_again(&self) {
-        self.again.store(false, Ordering::Relaxed);
-        let listeners = self.listeners.lock();
-        let all =
-            listeners.iter().all(|listener| poller::accept_all(listener, self, false).is_ok());
-        drop(listeners);
-        let dedicated = self.dedicated.as_ref().is_none_or(|dedicated| dedicated.accept_all(self));
-        let failed = !all || !dedicated;
-        if failed && !self.again.swap(true, Ordering::Relaxed) {
-            self.timers.add(Instant::now() + REST, Due::Accept);
-        }
-    }
+    // ---- connections that end ----
 
     /// Closes a connection that the caller owns: its session ends, its transaction is rolled back.
     pub fn close(&self, connection: &Connection) {
@@ -309,8 +228,17 @@ impl Hub {
         self.timers.add(Instant::now() + delay, Due::Resume(connection));
     }
 
+    /// Does what is due at its time, until the server has ended.
+    pub fn keep_time(&self) {
+        while !self.is_ended() {
+            for due in self.timers.wait() {
+                self.is_due(due);
+            }
+        }
+    }
+
     /// Does what is due now.
-    pub fn is_due(&self, due: Due) {
+    fn is_due(&self, due: Due) {
         match due {
             Due::Resume(connection) => self.submit(connection, false),
             Due::Login(id) => self.end_found(id, |connection| !connection.is_logged_in()),

@@ -5,9 +5,8 @@
 //! until the deadline and loses no commit that was acknowledged.
 
 mod admission;
-pub mod certificate;
+mod certificate;
 mod client;
-mod clock;
 mod command;
 mod connection;
 mod connections;
@@ -17,15 +16,17 @@ mod hub;
 mod load;
 mod login;
 mod metrics;
-pub mod options;
+mod options;
 mod output;
 pub mod password;
 mod poller;
-pub mod pool;
+mod pool;
 mod readiness;
 mod request;
 mod serve;
+mod shard;
 mod throttle;
+mod timers;
 mod tls;
 mod turns;
 mod wire;
@@ -41,10 +42,12 @@ pub use options::{Encryption, ServerError, ServerOptions};
 
 use crate::connection::Connection;
 use crate::dedicated::Dedicated;
-use crate::hub::{Hub, Shard};
+use crate::hub::Hub;
 use crate::metrics::MetricsServer;
 use crate::poller::Sockets;
 use crate::pool::{Load, Pool};
+use crate::readiness::MAX_LISTENERS;
+use crate::shard::Shard;
 use crate::tls::TlsConfigs;
 
 /// Cores that one lane serves: its workers wait for the same sockets.
@@ -95,7 +98,7 @@ impl Server {
             .map(|_| Shard::new())
             .collect::<Result<Vec<_>, _>>()?;
         let mut listeners = Vec::new();
-        for address in options.listen.iter().take(poller::MAX_LISTENERS) {
+        for address in options.listen.iter().take(MAX_LISTENERS) {
             listeners.push(listen(*address).map_err(|e| ServerError::Listen(*address, e))?);
         }
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?;
@@ -120,7 +123,7 @@ impl Server {
         for lane in 0..lanes {
             server.start_thread("poller", move |hub| poller::run(hub, lane))?;
         }
-        server.start_thread("clock", clock::run)?;
+        server.start_thread("clock", |hub| hub.keep_time())?;
         server.hub.listen(listeners)?;
         Ok(server)
     }
@@ -214,7 +217,10 @@ fn pool(
     let sockets = Sockets { hub: Arc::downgrade(hub), first };
     let served = Arc::downgrade(hub);
     Pool::new(base, lanes, sockets, load, move |connection| {
-        poller::with_hub(&served, |hub| serve::serve(hub, &connection));
+        if let Some(hub) = poller::take_hub(&served) {
+            serve::serve(&hub, &connection);
+            poller::keep_hub(hub);
+        }
     })
 }
 

@@ -10,13 +10,11 @@ use tds::request::{BulkEvent, BulkReader};
 use tds::{Limits, TdsError};
 use types::msg;
 
-use crate::client::Active;
+use crate::client::{Active, After, out_of_memory};
 use crate::connection::{Connection, Next};
 use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::{Answer, WITHDRAWN};
-use crate::request::out_of_memory;
-use crate::serve::After;
 use crate::wire::{Got, LARGE, WireError};
 
 /// The rows of a load as they come.

@@ -12,14 +12,14 @@ use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
 use types::msg;
 
-use crate::client::{Active, AnswerRoom, Authenticated, Client, SessionMemory, Stage};
+use crate::client::{
+    Active, After, AnswerRoom, Authenticated, Client, SessionMemory, Stage, out_of_memory,
+};
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
 use crate::options::Encryption;
 use crate::output::server_name;
-use crate::request::out_of_memory;
-use crate::serve::After;
 use crate::wire::WireError;
 
 /// The product's version, as SERVERPROPERTY('ProductVersion') has it: clients turn features on by

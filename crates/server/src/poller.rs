@@ -6,67 +6,21 @@
 //! client.
 
 use std::cell::RefCell;
-use std::io::{self, ErrorKind};
-use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
-
 use crate::connection::Connection;
-use crate::counters::Count;
 use crate::hub::Hub;
 use crate::pool::{Arrivals, Arrived};
-use crate::readiness::{self, MOST, Ready, room};
-use crate::wire::Wire;
+use crate::readiness::{self, LISTENERS, MOST, Ready, room};
 
-/// Most listeners; they have the numbers from [`LISTENERS`] on.
-pub const MAX_LISTENERS: usize = 64;
-/// The number of the first listener.
-pub const LISTENERS: u64 = 1 << 62;
-/// The place of the listener for administrators among them.
-pub const DEDICATED: usize = MAX_LISTENERS;
 /// How long a poller leaves its lane alone after it was of use, or was called: workers that become
 /// free in that time find their requests by themselves, which costs less.
-pub const STEP: Duration = Duration::from_micros(250);
+const STEP: Duration = Duration::from_micros(250);
 /// How long it leaves a lane alone whose workers take one request after another.
 const LEAVE: Duration = Duration::from_millis(1);
 /// After the system could not be asked.
 const REST: Duration = Duration::from_millis(10);
-
-/// Where a poller sleeps while its lane has free workers.
-#[derive(Debug, Default)]
-pub struct Bed {
-    asleep: AtomicBool,
-    /// Held while `asleep` changes.
-    change: Mutex<()>,
-    called: Condvar,
-}
-
-impl Bed {
-    /// Wakes the poller, if it sleeps. What was changed before is seen by it, or by this call that
-    /// it goes to sleep.
-    pub fn call(&self) {
-        if self.asleep.load(Ordering::SeqCst) {
-            let _change = self.change.lock();
-            self.asleep.store(false, Ordering::SeqCst);
-            self.called.notify_one();
-        }
-    }
-
-    /// Sleeps until a call, unless `still` has ceased to hold.
-    fn sleep(&self, still: impl Fn() -> bool) {
-        let mut change = self.change.lock();
-        self.asleep.store(true, Ordering::SeqCst);
-        if !still() {
-            self.asleep.store(false, Ordering::SeqCst);
-        }
-        while self.asleep.load(Ordering::SeqCst) {
-            self.called.wait(&mut change);
-        }
-    }
-}
 
 /// Waits for the sockets of a lane while no worker does, until the server has ended.
 pub fn run(hub: &Arc<Hub>, lane: usize) {
@@ -134,12 +88,24 @@ thread_local! {
     static OWN: RefCell<Option<Arc<Hub>>> = const { RefCell::new(None) };
 }
 
-/// Does something with the server of this worker, if it is there.
-pub fn with_hub<R>(hub: &Weak<Hub>, work: impl FnOnce(&Arc<Hub>) -> R) -> Option<R> {
+/// Takes the server of this worker, if it is there, for as long as the worker does something with
+/// it.
+pub fn take_hub(hub: &Weak<Hub>) -> Option<Arc<Hub>> {
     let own = OWN.take().or_else(|| hub.upgrade())?;
     debug_assert!(std::ptr::eq(Arc::as_ptr(&own), hub.as_ptr()), "a worker is of one server");
-    let done = work(&own);
+    Some(own)
+}
+
+/// The worker keeps it for what comes next.
+pub fn keep_hub(own: Arc<Hub>) {
     OWN.set(Some(own));
+}
+
+/// Does something with the server of this worker, if it is there.
+fn with_hub<R>(hub: &Weak<Hub>, work: impl FnOnce(&Arc<Hub>) -> R) -> Option<R> {
+    let own = take_hub(hub)?;
+    let done = work(&own);
+    keep_hub(own);
     Some(done)
 }
 
@@ -187,32 +153,5 @@ impl Arrivals<Arc<Connection>> for Sockets {
 
     fn leave(&self) {
         drop(OWN.take());
-    }
-}
-
-/// Accepts what there is.
-///
-/// # Errors
-/// The system has no descriptor or memory for more.
-pub fn accept_all(listener: &TcpListener, hub: &Hub, dedicated: bool) -> io::Result<()> {
-    loop {
-        let (socket, peer) = match listener.accept() {
-            Ok(accepted) => accepted,
-            Err(e) => match e.kind() {
-                ErrorKind::WouldBlock => return Ok(()),
-                ErrorKind::Interrupted | ErrorKind::ConnectionAborted => continue,
-                _ => return Err(e),
-            },
-        };
-        let Some((id, surplus)) = hub.admit(dedicated) else { continue };
-        // Answers are written whole; a lost peer is noticed even while nothing is sent.
-        let _ = socket.set_nodelay(true);
-        let _ = rustix::net::sockopt::set_socket_keepalive(&socket, true);
-        hub.counters.add(Count::Connections, 1);
-        let wire = Wire::new(hub.tls.clone(), hub.counters.clone(), hub.instance.memory());
-        // Where this fails the client has gone away again.
-        if let Ok(connection) = Connection::new(id, socket, peer, surplus, dedicated, wire) {
-            let _ = hub.enter(connection);
-        }
     }
 }

@@ -14,6 +14,12 @@ use rustix::time::Timespec;
 
 /// The number of the bell.
 const BELL: u64 = u64::MAX;
+/// Most listeners; they have the numbers from [`LISTENERS`] on, connections those below.
+pub const MAX_LISTENERS: usize = 64;
+/// The number of the first listener.
+pub const LISTENERS: u64 = 1 << 62;
+/// The place of the listener for administrators among them.
+pub const DEDICATED: usize = MAX_LISTENERS;
 /// Most that one call tells of.
 pub const MOST: usize = 64;
 

@@ -20,43 +20,42 @@ use tds::{
 };
 use types::msg;
 
-use crate::client::Active;
+use crate::client::{Active, After, out_of_memory};
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::{Answer, WITHDRAWN};
-use crate::serve::After;
+use crate::timers::Due;
 use crate::wire::{LARGE, Received, WireError};
 
-/// Answers an attention that came while nothing ran.
+/// Answers an attention that came while nothing ran. It holds no thread, so nobody waits for a
+/// client that does not read: a few such clients would keep all threads.
 ///
 /// # Errors
-/// The client is gone.
+/// The client is gone, or reads nothing.
 pub fn acknowledge(
     hub: &Hub,
     connection: &Connection,
     active: &Active,
 ) -> Result<After, WireError> {
-    only_done(hub, connection, active, DoneStatus::ATTENTION)
+    if let Some(due) = connection.send_soon(&only_done(active, DoneStatus::ATTENTION))? {
+        hub.timers.add(due, Due::Kept(connection.id));
+    }
+    Ok(After::Continue)
 }
 
 /// An answer that is one DONE.
-fn only_done(
-    hub: &Hub,
-    connection: &Connection,
-    active: &Active,
-    status: DoneStatus,
-) -> Result<After, WireError> {
+fn only_done(active: &Active, status: DoneStatus) -> Vec<u8> {
     let mut buffer = MessageBuffer::new(active.packet_size, active.session.spid() as u16);
     TokenWriter::new(buffer.payload(), active.version).done(DoneKind::Done, status, 0, None);
     let mut bytes = Vec::new();
     buffer.finish(&mut bytes);
-    connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
-    Ok(After::Continue)
+    bytes
 }
 
 /// Runs a request and answers it. Requests that its client has sent behind it may be run and
-/// answered together with it, so that they wait for the log once.
+/// answered together with it, so that they wait for the log once: their answers are kept back, and
+/// leave with that of the last one.
 ///
 /// # Errors
 /// The client is gone, or sends what is not the protocol.
@@ -64,32 +63,55 @@ pub fn run(
     hub: &Hub,
     connection: &Connection,
     active: &mut Active,
-    received: Received,
+    mut received: Received,
 ) -> Result<After, WireError> {
-    let mut next = received;
     loop {
-        match run_one(hub, connection, active, next)? {
-            Ran::Answered(after) => return Ok(after),
-            Ran::Joins(behind) => next = behind,
+        let Received { message, memory } = received;
+        if let Some(after) = without_running(hub, connection, active, &message)? {
+            return Ok(after);
         }
-        hub.instance.request_phases().next_request();
+        hub.counters.add(Count::Requests, 1);
+        phases::is_request();
+        connection.begin_request(false);
+        let mut answer = Answer::new(hub, connection, active);
+        let result = carry_out(hub, active, &message, memory, &mut answer);
+        drop(message);
+        if result.is_ok()
+            && !active.session.is_killed()
+            && let Some(next) = answer.next_to_join()
+        {
+            connection.set_in_transaction(active.session.trancount() > 0);
+            answer.keep(active);
+            hub.instance.request_phases().next_request();
+            received = next;
+            continue;
+        }
+        answer.settle(&mut active.session);
+        let stopped = connection.end_request();
+        if stopped {
+            hub.counters.add(Count::Attentions, 1);
+        }
+        let over = active.session.is_killed() || result.as_ref().is_err_and(Failure::is_final);
+        if let Err(failure) = result {
+            answer.fail(&failure.error());
+        }
+        let over = over || answer.is_fatal();
+        connection.set_in_transaction(active.session.trancount() > 0);
+        answer.finish(stopped, active)?;
+        return Ok(if over { After::Close } else { After::Continue });
     }
 }
 
-/// What has become of a request.
-enum Ran {
-    Answered(After),
-    /// Its answer is kept back, and leaves with that of this request.
-    Joins(Received),
-}
-
-fn run_one(
+/// Answers a message for which nothing runs; nothing where it asks for more.
+///
+/// # Errors
+/// As for [`run`].
+fn without_running(
     hub: &Hub,
     connection: &Connection,
     active: &mut Active,
-    received: Received,
-) -> Result<Ran, WireError> {
-    let Received { message, memory } = received;
+    message: &Message,
+) -> Result<Option<After>, WireError> {
     match message.kind {
         PacketType::Attention
         | PacketType::SqlBatch
@@ -98,45 +120,22 @@ fn run_one(
         _ => return Err(TdsError::Packet("a message that no client sends after its login").into()),
     }
     if message.resets() && (message.ignored || message.kind == PacketType::Attention) {
-        return reset_alone(hub, connection, active, &message).map(Ran::Answered);
+        return reset_alone(hub, connection, active, message).map(Some);
     }
     if message.kind == PacketType::Attention {
-        return acknowledge(hub, connection, active).map(Ran::Answered);
+        return acknowledge(hub, connection, active).map(Some);
     }
     if message.ignored {
         // It was withdrawn before its end, so that no attention is needed: the client waits for
         // this.
         let in_transaction = active.session.trancount() > 0;
         let status = DoneStatus::ERROR.with_if(in_transaction, DoneStatus::IN_TRANSACTION);
-        return only_done(hub, connection, active, status).map(Ran::Answered);
+        let bytes = only_done(active, status);
+        let timeout = hub.options.send_timeout;
+        connection.send(&bytes, timeout, &|wait| hub.stalled(connection, wait))?;
+        return Ok(Some(After::Continue));
     }
-    hub.counters.add(Count::Requests, 1);
-    phases::is_request();
-    connection.begin_request(false);
-    let mut answer = Answer::new(hub, connection, active);
-    let result = carry_out(hub, active, &message, memory, &mut answer);
-    drop(message);
-    if result.is_ok()
-        && !active.session.is_killed()
-        && let Some(next) = answer.next_to_join()
-    {
-        connection.set_in_transaction(active.session.trancount() > 0);
-        answer.keep(active);
-        return Ok(Ran::Joins(next));
-    }
-    answer.settle(&mut active.session);
-    let stopped = connection.end_request();
-    if stopped {
-        hub.counters.add(Count::Attentions, 1);
-    }
-    let over = active.session.is_killed() || result.as_ref().is_err_and(Failure::is_final);
-    if let Err(failure) = result {
-        answer.fail(&failure.error());
-    }
-    let over = over || answer.is_fatal();
-    connection.set_in_transaction(active.session.trancount() > 0);
-    answer.finish(stopped, active)?;
-    Ok(Ran::Answered(if over { After::Close } else { After::Continue }))
+    Ok(None)
 }
 
 /// Resets the session for a request that was withdrawn: clients ask for the reset once, with the
@@ -236,11 +235,6 @@ impl Grant for CallMemory<'_> {
     fn give_all(&mut self) {
         self.taken = None;
     }
-}
-
-/// 701.
-pub fn out_of_memory() -> SqlError {
-    SqlError::of(msg::OUT_OF_MEMORY, [&"default"])
 }
 
 /// Why a request was not carried out.

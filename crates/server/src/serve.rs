@@ -7,31 +7,52 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
+use parking_lot::MutexGuard;
 use tds::PacketType;
 
 use crate::admission::Class;
-use crate::client::{Client, Stage};
+use crate::client::{After, Client, Stage};
 use crate::connection::{Connection, Next};
 use crate::hub::Hub;
 use crate::turns::Place;
 use crate::wire::{Got, WireError};
 use crate::{load, login, request};
 
-/// What follows a message.
-pub enum After {
-    /// The next one.
-    Continue,
-    /// The end of the connection.
-    Close,
-    /// Nothing for a while.
-    Later(Duration),
-}
-
 /// Serves a connection until it has nothing to read, or others wait.
 pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
-    if catch_unwind(AssertUnwindSafe(|| serve_on(hub, connection))).is_err() {
+    let served = catch_unwind(AssertUnwindSafe(|| {
+        loop {
+            let after = match turn(hub, connection) {
+                Turn::Done(after) => after,
+                Turn::Again => continue,
+                Turn::Left => return,
+                Turn::More if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) => {
+                    return hub.submit(connection.clone(), false);
+                }
+                Turn::More => continue,
+            };
+            match after {
+                // Nothing more is done for a client after SHUTDOWN, its own or another's.
+                Ok(After::Continue) if !hub.is_stopping() && !hub.instance.shutdown_requested() => {
+                }
+                Ok(After::Later(delay)) => {
+                    hub.release(connection);
+                    return hub.later(connection.clone(), delay);
+                }
+                Ok(After::Continue | After::Close) => return hub.close(connection),
+                Err(error) => {
+                    note(hub, connection, &error);
+                    return hub.close(connection);
+                }
+            }
+            hub.release(connection);
+            if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) {
+                return hub.submit(connection.clone(), connection.is_in_transaction());
+            }
+        }
+    }));
+    if served.is_err() {
         let text = format!(
             "Error: 3624. A request of {} has panicked; its connection is closed.",
             connection.peer
@@ -44,39 +65,14 @@ pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
     }
 }
 
-fn serve_on(hub: &Hub, connection: &Arc<Connection>) {
-    loop {
-        let after = match turn(hub, connection) {
-            Turn::Done(after) => after,
-            Turn::Again => continue,
-            Turn::Left => return,
-        };
-        match after {
-            // Nothing more is done for a client after SHUTDOWN, its own or another's.
-            Ok(After::Continue) if !hub.is_stopping() && !hub.instance.shutdown_requested() => {}
-            Ok(After::Later(delay)) => {
-                hub.release(connection);
-                return hub.later(connection.clone(), delay);
-            }
-            Ok(After::Continue | After::Close) => return hub.close(connection),
-            Err(error) => {
-                note(hub, connection, &error);
-                return hub.close(connection);
-            }
-        }
-        hub.release(connection);
-        if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) {
-            return hub.submit(connection.clone(), connection.is_in_transaction());
-        }
-    }
-}
-
 /// One message of a connection.
 enum Turn {
     /// It was answered.
     Done(Result<After, WireError>),
     /// Something else has come meanwhile.
     Again,
+    /// Much has come, and nothing whole yet.
+    More,
     /// The connection is not this worker's any more.
     Left,
 }
@@ -84,39 +80,66 @@ enum Turn {
 fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
     // Until the message is answered, if there is one.
     let _timing = hub.instance.request_phases().begin(connection.take_waited());
-    let mut client = connection.client();
-    let mut next = match &client.stage {
-        Stage::Refused(_) => return Turn::Done(login::refuse(hub, connection, &client)),
+    let (mut client, next) = match admitted(hub, connection) {
+        Ok(admitted) => admitted,
+        Err(turn) => return turn,
+    };
+    let client = &mut *client;
+    let Some(next) = next else { return Turn::Done(login::open(hub, connection, client)) };
+    Turn::Done(match (&mut client.stage, next) {
+        (Stage::Ended | Stage::Refused(_) | Stage::Authenticated(_), _) | (_, Next::Gone) => {
+            Ok(After::Close)
+        }
+        (Stage::Ready(active), Next::Attention) => request::acknowledge(hub, connection, active),
+        (Stage::Ready(active), Next::Got(Got::Message(received))) => {
+            request::run(hub, connection, active, received)
+        }
+        (Stage::Ready(active), Next::Got(got @ Got::Bulk { .. })) => {
+            load::run(hub, connection, active, got)
+        }
+        (Stage::New(_), Next::Got(Got::Message(received))) => {
+            login::message(hub, connection, client, received.message)
+        }
+        (Stage::New(_), _) => Ok(After::Close),
+        (Stage::Ready(_), Next::Got(Got::Blocked | Got::Closed)) => Ok(After::Close),
+    })
+}
+
+/// The next message of a connection, once there is a thread for what it asks for: one of those that
+/// its login may hold. None where a login is to be opened that was checked before.
+fn admitted<'c>(
+    hub: &Hub,
+    connection: &'c Arc<Connection>,
+) -> Result<(MutexGuard<'c, Client>, Option<Next>), Turn> {
+    let client = connection.client();
+    let next = match &client.stage {
+        Stage::Refused(_) => return Err(Turn::Done(login::refuse(hub, connection, &client))),
         Stage::Authenticated(_) => None,
         _ => match connection.next() {
-            Ok(None) => return Turn::Left,
+            Ok(None) => return Err(Turn::Left),
+            Ok(Some(Next::Got(Got::Blocked))) => return Err(Turn::More),
             Ok(next) => next,
-            Err(error) => return Turn::Done(Err(error)),
+            Err(error) => return Err(Turn::Done(Err(error))),
         },
     };
-    if let Some(class) = class_of(connection, &client, next.as_ref())
-        && !hub.may_begin(connection, class)
-    {
-        let class = class_beyond_share(class, &client, next.as_ref());
-        // Whoever takes it out of the queue has it.
-        drop(client);
-        next = match hub.enter_queue(connection, class, next) {
-            Place::Admitted(next) => {
-                // It has not waited.
-                connection.take_waited();
-                next
-            }
-            Place::Left => return Turn::Left,
-            // Nothing may come before the answer to a login.
-            Place::Again if class == Class::Opening => return Turn::Done(Ok(After::Close)),
-            Place::Again => return Turn::Again,
-        };
-        client = connection.client();
+    let class = class_of(connection, &client, next.as_ref());
+    let Some(class) = class.filter(|class| !hub.may_begin(connection, *class)) else {
+        return Ok((client, next));
+    };
+    let class = class_beyond_share(class, &client, next.as_ref());
+    // Whoever takes it out of the queue has it.
+    drop(client);
+    match hub.enter_queue(connection, class, next) {
+        Place::Admitted(next) => {
+            // It has not waited.
+            connection.take_waited();
+            Ok((connection.client(), next))
+        }
+        Place::Left => Err(Turn::Left),
+        // Nothing may come before the answer to a login.
+        Place::Again if class == Class::Opening => Err(Turn::Done(Ok(After::Close))),
+        Place::Again => Err(Turn::Again),
     }
-    Turn::Done(match next {
-        None => login::open(hub, connection, &mut client),
-        Some(next) => step(hub, connection, &mut client, next),
-    })
 }
 
 /// What kind of thread it takes; `None` where any does, because it neither waits nor takes long.
@@ -130,7 +153,8 @@ fn class_of(connection: &Connection, client: &Client, next: Option<&Next>) -> Op
         (Stage::Ready(_), Some(Next::Got(Got::Message(message))))
             if message.kind == PacketType::Attention =>
         {
-            None
+            // A reset may have a transaction to take back; it waits for nobody.
+            message.resets().then_some(Class::End)
         }
         (Stage::Ready(_), Some(Next::Got(Got::Message(_) | Got::Bulk { .. }))) => {
             Some(if connection.is_in_transaction() { Class::Transaction } else { Class::Ordinary })
@@ -149,31 +173,6 @@ fn class_beyond_share(class: Class, client: &Client, next: Option<&Next>) -> Cla
             Class::End
         }
         _ => class,
-    }
-}
-
-fn step(
-    hub: &Hub,
-    connection: &Connection,
-    client: &mut Client,
-    next: Next,
-) -> Result<After, WireError> {
-    match (&mut client.stage, next) {
-        (Stage::Ended | Stage::Refused(_) | Stage::Authenticated(_), _) | (_, Next::Gone) => {
-            Ok(After::Close)
-        }
-        (Stage::Ready(active), Next::Attention) => request::acknowledge(hub, connection, active),
-        (Stage::Ready(active), Next::Got(Got::Message(received))) => {
-            request::run(hub, connection, active, received)
-        }
-        (Stage::Ready(active), Next::Got(got @ Got::Bulk { .. })) => {
-            load::run(hub, connection, active, got)
-        }
-        (Stage::New(_), Next::Got(Got::Message(received))) => {
-            login::message(hub, connection, client, received.message)
-        }
-        (Stage::New(_), _) => Ok(After::Close),
-        (Stage::Ready(_), Next::Got(Got::Blocked | Got::Closed)) => Ok(After::Close),
     }
 }
 

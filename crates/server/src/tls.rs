@@ -5,10 +5,8 @@
 use std::io::{self, BufRead, IoSlice, Write};
 use std::sync::Arc;
 
-use rustls::crypto::ring;
-use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
-use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
+use rustls::{ServerConfig, ServerConnection};
 
 use crate::certificate::Identity;
 
@@ -30,27 +28,11 @@ impl TlsConfigs {
     /// # Errors
     /// The key does not fit the certificate, or is of a kind that cannot be used.
     pub fn new(identity: &Identity) -> Result<TlsConfigs, rustls::Error> {
-        let wrapped = config(identity, &[&TLS12])?;
-        let mut strict = config(identity, &[&TLS13, &TLS12])?;
+        let wrapped = identity.config(&[&TLS12])?;
+        let mut strict = identity.config(&[&TLS13, &TLS12])?;
         strict.alpn_protocols = vec![b"tds/8.0".to_vec()];
         Ok(TlsConfigs { wrapped: Arc::new(wrapped), strict: Arc::new(strict) })
     }
-}
-
-fn config(
-    identity: &Identity,
-    versions: &[&'static SupportedProtocolVersion],
-) -> Result<ServerConfig, rustls::Error> {
-    let provider = Arc::new(ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(versions)?
-        .with_no_client_auth()
-        .with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
-    // Sessions are not resumed: login-only TLS ends before a ticket could be used, and idle
-    // connections keep no state for it.
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
-    Ok(config)
 }
 
 /// A new server side of a connection.

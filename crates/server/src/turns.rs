@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use engine::session::SessionWatcher;
 
 use crate::admission::{Class, Entry, Purpose, Slot};
-use crate::clock::Due;
 use crate::connection::{Connection, Next};
 use crate::hub::Hub;
 use crate::pool::Load;
+use crate::timers::Due;
 
 /// A session that KILL has ended has so long to tell its client.
 const LAST_WORDS: Duration = Duration::from_secs(1);

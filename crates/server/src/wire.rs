@@ -20,6 +20,11 @@ use crate::tls::{self, TlsConfigs};
 
 /// Bytes read from a socket at a time.
 const READ: usize = 16 << 10;
+/// After so many bytes without a whole message a worker sees to others.
+const TURN: usize = 1 << 20;
+/// The same of a thread that reads while a request runs: what it leaves may be looked at no sooner
+/// than the request's end.
+const LISTEN: usize = 16 << 20;
 /// First byte of a TLS handshake record.
 const TLS_HANDSHAKE: u8 = 0x16;
 /// Largest PRELOGIN or LOGIN7: a login may be 128 KB by the protocol.
@@ -113,6 +118,8 @@ pub struct Wire {
     over: bool,
     /// The client has ended TLS: nothing of it follows.
     ended: bool,
+    /// The last call has left bytes in the socket because it had read many.
+    cut: bool,
     reader: MessageReader,
     /// Decrypted bytes that are not read yet.
     pending: Vec<u8>,
@@ -151,6 +158,7 @@ impl Wire {
             drained: false,
             over: false,
             ended: false,
+            cut: false,
             reader: MessageReader::new(LOGIN_LIMIT, true),
             pending: Vec::new(),
             at: 0,
@@ -204,8 +212,33 @@ impl Wire {
         told: bool,
         over: bool,
     ) -> Result<Got, WireError> {
+        self.receive_some(socket, (told, over), TURN)
+    }
+
+    /// The same for a thread that listens while a request runs.
+    ///
+    /// # Errors
+    /// As [`Wire::receive`].
+    pub fn listen(&mut self, socket: &TcpStream, told: bool, over: bool) -> Result<Got, WireError> {
+        self.receive_some(socket, (told, over), LISTEN)
+    }
+
+    /// Whether the last call has read so much, and nothing whole, that others come first: the
+    /// socket may have more, of which the system does not tell again.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    fn receive_some(
+        &mut self,
+        socket: &TcpStream,
+        (told, over): (bool, bool),
+        most: usize,
+    ) -> Result<Got, WireError> {
         self.over |= over;
         self.drained &= !told && !over;
+        self.cut = false;
+        let mut taken = 0;
         let mut found = self.next()?;
         loop {
             match found.take() {
@@ -226,6 +259,10 @@ impl Wire {
             if self.drained {
                 return Ok(Got::Blocked);
             }
+            if taken >= most {
+                self.cut = true;
+                return Ok(Got::Blocked);
+            }
             found = ROOM.with_borrow_mut(|room| -> Result<Option<Got>, WireError> {
                 let n = match (&mut &*socket).read(room) {
                     Ok(0) => return Ok(Some(Got::Closed)),
@@ -238,6 +275,7 @@ impl Wire {
                     }
                 };
                 self.counters.add(Count::BytesReceived, n as u64);
+                taken += n;
                 // What comes later is told of.
                 self.drained = n < room.len() && !self.over;
                 self.take(&room[..n], socket)

@@ -1,9 +1,9 @@
 //! CHECKPOINT, KILL and RECONFIGURE.
 
 use catalog::security::Permission;
-use exec::output::StatementKind;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::output::StatementKind;
+use session::state::SessionCore;
 use syntax::commands::{Checkpoint, Kill, Reconfigure};
 use types::{SqlError, msg};
 

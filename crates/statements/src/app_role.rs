@@ -17,16 +17,14 @@ use super::login::check_password;
 use super::principal::{cannot, check_owns_nothing, new_role, taken, valid_name};
 use super::rights::not_permitted;
 use super::user::check_granted_nothing;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::Change;
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn create_application_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
         let db = self.core.db().clone();
-        if !self.core.has(&db, Securable::DATABASE, 0, Permission::AlterAnyApplicationRole) {
-            return Err(not_permitted());
-        }
+        may_create(self.core, &db)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.user_options("CREATE APPLICATION ROLE", &stmt.options)?;
         let (PrincipalSource::None, Some(password)) = (&stmt.source, options.password) else {
@@ -34,6 +32,7 @@ impl StmtCtx<'_> {
         };
         let hash = self.hash_of(&name, &password)?;
         let mut change = Change::begin(self.core, &db)?;
+        may_create(change.core, &db)?;
         let security = change.security();
         if security.database.find(&name).is_some() {
             return Err(taken("", &name));
@@ -71,6 +70,7 @@ impl StmtCtx<'_> {
             Some(now) if *now == before => {}
             _ => return Err(errors::schema_changed()),
         }
+        may_change(change.core, &db, &before, "alter")?;
         if security.database.find(&role.name).is_some_and(|other| other.id != role.id) {
             return Err(taken("", &role.name));
         }
@@ -90,6 +90,7 @@ impl StmtCtx<'_> {
             let mut change = Change::begin(self.core, &db)?;
             let security = change.security();
             let role = find(&security, "drop", name)?;
+            may_change(change.core, &db, &role, "drop")?;
             check_owns_nothing(&security, Scope::Database, &role)?;
             check_granted_nothing(&security, &role)?;
             change.delete_principal(Scope::Database, role.id)?;
@@ -102,6 +103,13 @@ impl StmtCtx<'_> {
     fn hash_of(&self, name: &str, password: &str) -> Result<CompactString, SqlError> {
         check_password(name, password, true)?;
         self.core.instance().authentication.passwords.hash(password)
+    }
+}
+
+fn may_create(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
+    match core.has(db, Securable::DATABASE, 0, Permission::AlterAnyApplicationRole) {
+        true => Ok(()),
+        false => Err(not_permitted()),
     }
 }
 

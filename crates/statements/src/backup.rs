@@ -14,10 +14,10 @@ use catalog::db::DbStatus;
 use catalog::errors;
 use catalog::registry::DbEntry;
 use catalog::{Db, MASTER};
-use exec::conceal::conceal;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::configuration::{BACKUP_CHECKSUM, BACKUP_COMPRESSION};
+use session::conceal::conceal;
 
 /// database_id of tempdb.
 const TEMPDB: i32 = 2;
@@ -106,7 +106,7 @@ impl StmtCtx<'_> {
             kind: if stmt.log { SetKind::Log } else { SetKind::Full },
             database: db.name().to_string(),
             server: SERVER.into(),
-            user: self.core.login.to_string(),
+            user: self.core.identity.login.to_string(),
             files: entry.files.iter().map(set_file).collect(),
             engine: instance::restore::describe(db, &entry),
             ..BackupSpec::default()

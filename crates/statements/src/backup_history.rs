@@ -9,8 +9,8 @@ use types::SqlError;
 use wal::Lsn;
 
 use catalog::clock;
-use exec::state::SessionCore;
 use instance::restore::Described;
+use session::state::SessionCore;
 
 /// device_type of files and of URLs.
 const DISK: u8 = 2;

@@ -14,7 +14,7 @@ use ddl::option_rules;
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
 use instance::permit::{FileUse, Reach};
-use metadata::objects::backup_device;
+use metadata::views::kept_objects::backup_device;
 
 /// Most devices of a statement.
 const MOST_DEVICES: usize = 64;

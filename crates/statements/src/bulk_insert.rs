@@ -12,11 +12,12 @@ use super::{StmtCtx, resolve_table};
 use catalog::errors;
 use catalog::{ColumnDef, TableDef};
 use ddl::option_rules;
-use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use exec::output::Sink;
+use dml::bulk::{BulkRows, bulk_load};
 use instance::bulk_file::{End, Fields, Terminators, open, read_failed, terminator};
 use instance::encoding::{Decoded, Encoding};
 use instance::messages::format::to_text;
+use session::output::Sink;
+use session::state::bulk::{BulkLoad, BulkOptions};
 
 /// Options of the statement.
 struct Options {
@@ -54,7 +55,7 @@ impl StmtCtx<'_> {
             row: 0,
             failed: 0,
         };
-        load.run(self.core, &mut rows)
+        bulk_load(&load, self.core, &mut rows)
     }
 
     fn bulk_options(&self, items: &[OptionItem]) -> Result<Options, SqlError> {

@@ -1,8 +1,8 @@
 //! What a command is to the engine: who may run it, what clients take it for, what it does. They
 //! take no part in a transaction.
 
-use exec::output::StatementKind;
-use exec::state::SessionCore;
+use session::output::StatementKind;
+use session::state::SessionCore;
 use syntax::ast::Command;
 use types::SqlError;
 

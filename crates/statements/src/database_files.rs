@@ -19,11 +19,11 @@ use ddl::properties;
 use instance::InstanceCore;
 use instance::boot_text::{note_log_size, save_settings};
 use instance::file_errors::bad_directory;
+use instance::file_errors::in_use;
 use instance::file_specs;
 use instance::file_specs::NewFile;
 use instance::files::data_growth;
 use instance::permit::Reach;
-use instance::restore::in_use;
 
 impl StmtCtx<'_> {
     pub(super) fn modify_file(

@@ -19,10 +19,10 @@ use super::StmtCtx;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::settings::DbSettings;
 use catalog::{Db, MASTER, errors};
-use exec::state::core::SessionShared;
-use exec::state::uses::qualifies;
 use instance::InstanceCore;
 use instance::boot_text::save_settings;
+use session::state::core::SessionShared;
+use session::state::uses::qualifies;
 
 /// How often a statement that waits looks who is still there.
 const LOOK: Duration = Duration::from_millis(10);

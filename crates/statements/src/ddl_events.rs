@@ -17,10 +17,11 @@ use types::{DataType, SqlError};
 use super::{StmtCtx, database_of};
 use catalog::{Db, MASTER, ModuleDef, clock};
 use ddl::events::covers;
-use exec::conceal::conceal;
-use exec::state::SessionCore;
-use exec::state::changes::{Cause, FiredTriggers};
-use metadata::functions::properties::SERVER_NAME;
+use metadata::product::SERVER_NAME;
+use session::conceal::conceal;
+use session::state::SessionCore;
+use session::state::changes::{Cause, FiredTriggers};
+use session::state::identity::Identity;
 
 /// An event of a database, or of the server.
 pub(super) struct Raised {
@@ -85,7 +86,11 @@ impl StmtCtx<'_> {
             let data: Arc<str> = self.event_data(one, span).into();
             for (db, triggers) in self.triggers_of(one) {
                 let cause = Cause::Event(data.clone());
-                self.core.fired.push(FiredTriggers { db, triggers: triggers.into(), cause });
+                self.core.run.triggers.fired.push(FiredTriggers {
+                    db,
+                    triggers: triggers.into(),
+                    cause,
+                });
             }
         }
         self.core.fire_triggers(self.sink, self.catching)
@@ -93,7 +98,7 @@ impl StmtCtx<'_> {
 
     /// What EVENTDATA() says of an event.
     fn event_data(&mut self, raised: &Raised, span: Span) -> String {
-        let mut out = head_of_event(self.core, &raised.event);
+        let mut out = head_of_event(&self.core.identity, &raised.event);
         let mut add = |tag: &str, value: &str| {
             let _ = write!(out, "<{tag}>{}</{tag}>", escaped(value));
         };
@@ -295,13 +300,13 @@ fn event_of(verb: &str, kind: &str) -> String {
 }
 
 /// What EVENTDATA() begins with.
-pub fn head_of_event(core: &SessionCore, event: &str) -> String {
+pub fn head_of_event(identity: &Identity, event: &str) -> String {
     let now = types::display::format_value(&clock::now(), DataType::DateTime).replace(' ', "T");
     format!(
         "<EVENT_INSTANCE><EventType>{event}</EventType><PostTime>{now}</PostTime><SPID>{}</SPID>\
          <ServerName>{SERVER_NAME}</ServerName><LoginName>{}</LoginName>",
-        core.spid(),
-        escaped(&core.login_name())
+        identity.spid(),
+        escaped(&identity.login_name())
     )
 }
 

@@ -17,11 +17,12 @@ use catalog::statistics;
 use catalog::{IndexDef, NewIndex, TableDef};
 use ddl::build::build_index;
 use ddl::names::duplicate_index;
-use ddl::rebuild::{copy_rows, duplicate_key};
+use ddl::rebuild::{copy_rows, duplicate_key, rewrite};
 use ddl::system_functions::SystemFunctions;
+use ddl::table_def::computed;
 use ddl::table_def::{self, key_columns};
 use ddl::work::Work;
-use ddl::{computed_def, index_options, indexed_views, option_rules};
+use ddl::{index_options, indexed_views, option_rules};
 use exec::operators::context::ExecCtx;
 
 /// 10610.
@@ -69,7 +70,7 @@ impl StmtCtx<'_> {
                 self.core.options.check_for_filters("CREATE INDEX")?;
                 let of = Filtered { what: "index", name: &stmt.name.value, table: &shown };
                 let functions = SystemFunctions::of(self.core);
-                Some(computed_def::new_filter(functions, &db, of, &columns, e)?)
+                Some(computed::new_filter(functions, &db, of, &columns, e)?)
             }
         };
         let new = NewIndex {
@@ -122,7 +123,12 @@ impl StmtCtx<'_> {
     fn drop_one(&mut self, item: &DropIndexItem, if_exists: bool) -> Result<(), SqlError> {
         option_rules::check("DROP INDEX", &item.options, option_rules::DROP_INDEX)?;
         let shown = format!("{}.{}", item.table, item.index);
-        let (db, table) = match resolve_indexed(self.core, &item.table) {
+        let looked = self.core.looked();
+        let found = resolve_indexed(self.core, &item.table);
+        if found.as_ref().is_err_and(|e| e.number == 208) {
+            self.settle_missing(&item.table, looked)?;
+        }
+        let (db, table) = match found {
             Ok(Indexed::Table(db, table)) => (db, table),
             Ok(Indexed::View(..)) if if_exists => return Ok(()),
             Ok(Indexed::View(..)) => return Err(errors::cannot_drop("index", &shown)),
@@ -187,11 +193,11 @@ pub(super) fn with_stored(
         let used = index.key.iter().any(|(k, _)| *k == at) || index.included.contains(&at);
         if used && table.columns[at].is_virtual() {
             let computed =
-                computed_def::as_stored(SystemFunctions::of(work.core), &work.db, &table, at)?;
+                computed::as_stored(SystemFunctions::of(work.core), &work.db, &table, at)?;
             let text = computed.text.to_string();
             let mut next = TableDef::clone(&table);
             next.columns[at].computed = Some(computed);
-            table = super::alter_table::rewrite(work, &table, next, Some((at, text)))?;
+            table = rewrite(work, &table, next, Some((at, text)))?;
         }
     }
     Ok(table)

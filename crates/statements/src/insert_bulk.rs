@@ -7,7 +7,7 @@ use types::{SqlError, msg};
 
 use super::{StmtCtx, resolve_table};
 use ddl::option_rules;
-use exec::dml::bulk::{BulkLoad, BulkOptions};
+use session::state::bulk::{BulkLoad, BulkOptions};
 
 impl StmtCtx<'_> {
     /// Errors: 208 no such table, 207 no such column, 264 one twice, types that there are not, 155
@@ -52,7 +52,8 @@ impl StmtCtx<'_> {
             ignore_constraints: !on("CHECK_CONSTRAINTS"),
             ignore_triggers: !on("FIRE_TRIGGERS"),
         };
-        self.core.pending_bulk = Some(Box::new(BulkLoad { db, table, columns, options, order }));
+        self.core.run.pending_bulk =
+            Some(Box::new(BulkLoad { db, table, columns, options, order }));
         Ok(())
     }
 }

@@ -32,6 +32,7 @@ mod principal;
 mod query_store;
 mod restore;
 mod restore_lists;
+mod restore_options;
 mod restore_places;
 pub mod rights;
 mod schema;
@@ -52,18 +53,19 @@ pub use statistics::update_changed as update_changed_statistics;
 
 use std::fmt::Display;
 use syntax::ast::{
-    AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt,
-    StmtKind,
+    AlterTableAction, DropElement, DropKind, Expr, ExprKind, ObjectName, Principal, PrincipalKind,
+    Span, Stmt, StmtKind,
 };
 use syntax::commands::{Checkpoint, Kill, Reconfigure, SetUser};
 use types::{SqlError, Value, msg};
 
 use bind::env::VarScope;
 use catalog::errors;
-use exec::output::Sink;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use logical::isolation::Isolation;
+use session::output::Sink;
+use session::state::SessionCore;
+use session::state::locks::Looked;
 
 /// What carries out each command.
 static COMMANDS: &[command::Known] = &[
@@ -100,9 +102,9 @@ impl StmtCtx<'_> {
         if matches!(stmt.kind, StmtKind::Declare(_)) {
             return self.carry_out(stmt);
         }
-        self.core.begin_at_once()?;
+        self.core.answers.begin_at_once()?;
         let result = self.carry_out(stmt);
-        self.core.end_at_once();
+        self.core.answers.end_at_once();
         result
     }
 
@@ -150,6 +152,11 @@ impl StmtCtx<'_> {
                 self.core.begin_statement(true)?;
                 let raised = self.events(kind);
                 let result = self.in_transaction(kind, stmt.span);
+                let result = match kind {
+                    // What it has loaded may be committed.
+                    StmtKind::BulkInsert(_) => result,
+                    _ => result.map_err(|error| self.core.unless_given_up(error, None)),
+                };
                 let result = match raised.is_empty() {
                     true => result,
                     false => result.and_then(|rows| self.raise(&raised, stmt.span).map(|()| rows)),
@@ -158,6 +165,16 @@ impl StmtCtx<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Before an object that was looked for is said not to be there: another session's transaction
+    /// may have dropped it, and take it back. The statement runs again then.
+    fn settle_missing(&mut self, name: &ObjectName, looked: Looked) -> Result<(), SqlError> {
+        let missing = errors::invalid_object(&name.to_string());
+        match self.core.unless_given_up(missing, Some(looked)) {
+            error if error.number == 208 => Ok(()),
+            again => Err(again),
+        }
     }
 
     fn in_transaction(&mut self, kind: &StmtKind, span: Span) -> Result<Option<u64>, SqlError> {
@@ -311,7 +328,7 @@ impl StmtCtx<'_> {
     }
 
     /// Sends an informational message.
-    pub fn inform<const VALUES: usize>(
+    pub(crate) fn inform<const VALUES: usize>(
         &mut self,
         message: msg::Message<VALUES>,
         values: [&dyn Display; VALUES],
@@ -322,7 +339,7 @@ impl StmtCtx<'_> {
 
 pub use bind::literal::literal;
 
-pub use exec::state::names::{database_of, resolve_table};
+pub use session::state::names::{database_of, resolve_table};
 
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {

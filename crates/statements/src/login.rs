@@ -16,10 +16,10 @@ use types::{Language, SqlError, msg};
 
 use super::StmtCtx;
 use super::principal::{cannot, new_sid, special, taken, text_of, unknown_option, valid_name};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::Change;
 use instance::security::passwords::{self, PASSWORD_MAX};
+use session::state::SessionCore;
 
 /// There are no accounts of Windows and no certificates: SQL Server's errors for those that cannot
 /// be found. `name`: DOMAIN\\user.
@@ -100,9 +100,7 @@ impl StmtCtx<'_> {
             }
             _ => return Err(errors::syntax_near(&stmt.name.value)),
         }
-        if !self.core.has_server(Permission::CreateLogin) {
-            return Err(super::rights::not_permitted());
-        }
+        may_create_logins(self.core)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.login_options("CREATE LOGIN", &stmt.options)?;
         // CHECK_POLICY is on and CHECK_EXPIRATION off where the statement does not say.
@@ -113,6 +111,7 @@ impl StmtCtx<'_> {
         let hash = self.core.instance().authentication.passwords.hash(&password)?;
         let master = self.core.host().database("master")?;
         let mut change = Change::begin(self.core, &master)?;
+        may_create_logins(change.core)?;
         let security = change.security();
         if security.server.find(&name).is_some() {
             return Err(taken("server", &name));
@@ -184,6 +183,7 @@ impl StmtCtx<'_> {
             Some(now) if *now == before => {}
             _ => return Err(errors::schema_changed()),
         }
+        may_alter_login(change.core, &before, &stmt.source, &stmt.options)?;
         if security.server.find(&login.name).is_some_and(|other| other.id != login.id) {
             return Err(taken("server", &login.name));
         }
@@ -198,6 +198,7 @@ impl StmtCtx<'_> {
         for name in &stmt.names {
             let name = name.name.value.as_str();
             let mut change = Change::begin(self.core, &master)?;
+            may_alter_logins(change.core)?;
             let security = change.security();
             let login = match find_login(&security, "drop", name) {
                 Err(_) if stmt.if_exists => continue,
@@ -218,7 +219,7 @@ impl StmtCtx<'_> {
             {
                 return Err(SqlError::of(msg::LOGIN_OWNS_ROLE, [&login.name]));
             }
-            let here = |s: &exec::state::core::SessionShared| {
+            let here = |s: &session::state::core::SessionShared| {
                 s.login_id.load(std::sync::atomic::Ordering::Relaxed) == login.id
             };
             if instance.sessions().iter().any(|(_, session)| here(session)) {
@@ -299,6 +300,13 @@ fn last_change(login: &Principal) -> i32 {
     }
 }
 
+fn may_create_logins(core: &mut SessionCore) -> Result<(), SqlError> {
+    match core.has_server(Permission::CreateLogin) {
+        true => Ok(()),
+        false => Err(super::rights::not_permitted()),
+    }
+}
+
 fn may_alter_logins(core: &mut SessionCore) -> Result<(), SqlError> {
     match core.has_server(Permission::AlterAnyLogin) {
         true => Ok(()),
@@ -314,7 +322,7 @@ fn may_alter_login(
     source: &PrincipalSource,
     options: &[OptionItem],
 ) -> Result<(), SqlError> {
-    let own = login.id == core.caller.login_id() && *source == PrincipalSource::None;
+    let own = login.id == core.identity.caller.login_id() && *source == PrincipalSource::None;
     let password_alone = |o: &OptionItem| {
         o.name == "OLD_PASSWORD"
             || (o.name == "PASSWORD" && o.nested.iter().all(|n| n.name == "OLD_PASSWORD"))

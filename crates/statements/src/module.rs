@@ -23,9 +23,9 @@ use ddl::table_def;
 use ddl::temp_procedures;
 use ddl::temps::tempdb;
 use ddl::work::Work;
-use exec::state::SessionCore;
 use instance::security::change::forget;
 use programs::module::{checked_params, compile};
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {
@@ -274,7 +274,11 @@ impl StmtCtx<'_> {
             let db = database_of(self.core, name)?;
             db.check_usable()?;
             let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+            let looked = self.core.looked();
             let found = db.catalog().find_module(schema, &name.name.value).cloned();
+            if found.is_none() && db.catalog().find(schema, &name.name.value).is_none() {
+                self.settle_missing(name, looked)?;
+            }
             match found {
                 Some(module) if module.kind.word() == kind.word() => {
                     let mut work = Work::begin(self.core, &db)?;
@@ -399,7 +403,7 @@ fn check_versioning(db: &Db, module: &ModuleDef, parent: &Parent) -> Result<(), 
         Temporal::Current { .. } if stands => 2,
         _ => return Ok(()),
     };
-    Err(SqlError::of(msg::TRIGGER_ON_VERSIONED, [&ddl::temporal::full_name(db, table)])
+    Err(SqlError::of(msg::TRIGGER_ON_VERSIONED, [&ddl::versioned::full_name(db, table)])
         .state(state))
 }
 

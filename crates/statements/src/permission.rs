@@ -11,6 +11,7 @@ use catalog::security::{
 };
 use catalog::{Db, MASTER, ModuleKind, TableDef, errors, fold_name};
 use compact_str::CompactString;
+use session::state::SessionCore;
 use syntax::ast::{Permission as Statement, PermissionItem, PermissionVerb, Securable as Named};
 use types::{SqlError, msg};
 
@@ -64,15 +65,12 @@ impl StmtCtx<'_> {
             _ => self.core.db().clone(),
         };
         let wanted = permissions(&target, &stmt.permissions)?;
-        let mut rows = Vec::new();
-        for (permission, columns) in wanted {
-            let grantor = self.grantor(&db, &target, permission)?;
-            for column in columns {
-                rows.push((Securable { minor: column, ..target.on }, permission, grantor));
-            }
-        }
+        // Nobody waits for what may not be done anyway.
+        said_by(self.core, &db, &target, &wanted)?;
         self.hold_target(&db, stmt, &target)?;
         let mut change = Change::begin(self.core, &db)?;
+        // Another session may have taken the right back meanwhile.
+        let rows = said_by(change.core, &db, &target, &wanted)?;
         let security = change.security();
         if target.principal.as_ref().is_some_and(|of| !is_still_there(&security, scope, of)) {
             return Err(cannot("find", target.what, &target.name));
@@ -225,53 +223,70 @@ impl StmtCtx<'_> {
             name: name.into(),
         })
     }
+}
 
-    /// In whose name the caller gives or takes a permission. Errors: 15151, 4613.
-    fn grantor(
-        &mut self,
-        db: &Arc<Db>,
-        target: &Target,
-        permission: Permission,
-    ) -> Result<i32, SqlError> {
-        let (on, schema) = (target.on, target.schema);
-        let refused = || match on.class {
-            Class::Database | Class::Server => SqlError::of(msg::GRANTOR_WITHOUT_GRANT, []),
-            _ => cannot("find", target.what, &target.name),
-        };
-        let security = self.core.security(db);
-        if on.class.is_server() {
-            let administers = self.core.is_sysadmin()
-                || self.core.has_server(Permission::ControlServer)
-                || (self.core.caller.login_id() != 0
-                    && permission != Permission::ControlServer
-                    && security
-                        .server
-                        .is_member(catalog::security::SECURITYADMIN, self.core.caller.login_id()));
-            if administers {
-                return Ok(SA);
-            }
-            let mut ids = vec![self.core.caller.login_id(), SERVER_PUBLIC];
-            security.server.close_over_roles(&mut ids);
-            return with_option(&security, Scope::Server, &ids, on, permission).ok_or_else(refused);
+/// What the permissions are on, each with the principal that gives or takes it.
+fn said_by(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    target: &Target,
+    wanted: &[(Permission, Vec<i32>)],
+) -> Result<Vec<(Securable, Permission, i32)>, SqlError> {
+    let mut rows = Vec::new();
+    for (permission, columns) in wanted {
+        let grantor = grantor(core, db, target, *permission)?;
+        for column in columns {
+            rows.push((Securable { minor: *column, ..target.on }, *permission, grantor));
         }
-        let owner = match on.class {
-            Class::Object => security.object_owner(on.major, schema),
-            Class::Schema => security.schema_owner(on.major),
-            Class::Type => security.schema_owner(schema),
-            _ => DBO,
-        };
-        let mut ids = vec![self.core.user_id(), PUBLIC];
-        security.database.close_over_roles(&mut ids);
-        let administers = self.core.owns_database(db)
-            || self.core.has(db, on, schema, Permission::Control)
-            // It may give what is on the database's contents, but nobody the database itself.
-            || (ids.contains(&catalog::security::DB_SECURITYADMIN)
-                && !(on.class == Class::Database && permission == Permission::Control));
-        if administers {
-            return Ok(owner);
-        }
-        with_option(&security, Scope::Database, &ids, on, permission).ok_or_else(refused)
     }
+    Ok(rows)
+}
+
+/// In whose name the caller gives or takes a permission. Errors: 15151, 4613.
+fn grantor(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    target: &Target,
+    permission: Permission,
+) -> Result<i32, SqlError> {
+    let (on, schema) = (target.on, target.schema);
+    let refused = || match on.class {
+        Class::Database | Class::Server => SqlError::of(msg::GRANTOR_WITHOUT_GRANT, []),
+        _ => cannot("find", target.what, &target.name),
+    };
+    let security = core.security(db);
+    if on.class.is_server() {
+        let administers = core.is_sysadmin()
+            || core.has_server(Permission::ControlServer)
+            || (core.identity.caller.login_id() != 0
+                && permission != Permission::ControlServer
+                && security
+                    .server
+                    .is_member(catalog::security::SECURITYADMIN, core.identity.caller.login_id()));
+        if administers {
+            return Ok(SA);
+        }
+        let mut ids = vec![core.identity.caller.login_id(), SERVER_PUBLIC];
+        security.server.close_over_roles(&mut ids);
+        return with_option(&security, Scope::Server, &ids, on, permission).ok_or_else(refused);
+    }
+    let owner = match on.class {
+        Class::Object => security.object_owner(on.major, schema),
+        Class::Schema => security.schema_owner(on.major),
+        Class::Type => security.schema_owner(schema),
+        _ => DBO,
+    };
+    let mut ids = vec![core.user_id(), PUBLIC];
+    security.database.close_over_roles(&mut ids);
+    let administers = core.owns_database(db)
+        || core.has(db, on, schema, Permission::Control)
+        // It may give what is on the database's contents, but nobody the database itself.
+        || (ids.contains(&catalog::security::DB_SECURITYADMIN)
+            && !(on.class == Class::Database && permission == Permission::Control));
+    if administers {
+        return Ok(owner);
+    }
+    with_option(&security, Scope::Database, &ids, on, permission).ok_or_else(refused)
 }
 
 fn whole(class: Class, on: Securable, what: &'static str) -> Target {

@@ -15,12 +15,12 @@ use syntax::ast::{
 use types::{SqlError, msg};
 
 use super::StmtCtx;
-use ddl::indexed_views;
 use ddl::own_queries;
 use ddl::policies::{self, full_name};
+use ddl::view_bases;
 use ddl::work::Work;
-use exec::state::SessionCore;
 use instance::security::change::forget;
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn security_policy(&mut self, stmt: &SecurityPolicy) -> Result<(), SqlError> {
@@ -202,7 +202,7 @@ fn target(
     if kind != PredicateKind::Filter && table.temporal.is_history() {
         return Err(SqlError::of(msg::BLOCK_PREDICATE_HISTORY, [&table.full_name()]));
     }
-    if let Some(view) = indexed_views::over(&catalog, table) {
+    if let Some(view) = view_bases::indexed_over(&catalog, table) {
         return Err(SqlError::of(
             msg::POLICY_INDEXED_VIEW,
             [&full_name(policy), &table.full_name(), &view.full_name()],

@@ -10,13 +10,12 @@ use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::backup_errors::Place;
-use super::restore::RestoreOptions;
+use super::restore_options::RestoreOptions;
 use catalog::Db;
 use catalog::fold_name;
 use catalog::registry::{DbEntry, FileEntry};
 use instance::InstanceCore;
-use instance::file_errors::cannot_create_file;
-use instance::restore::in_use;
+use instance::file_errors::{cannot_create_file, in_use};
 
 /// Behind 3156.
 impl StmtCtx<'_> {

@@ -145,7 +145,12 @@ impl StmtCtx<'_> {
             let db = database_of(self.core, name)?;
             db.check_usable()?;
             let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
-            match db.catalog().find_other(schema, &name.name.value).cloned() {
+            let looked = self.core.looked();
+            let found = db.catalog().find_other(schema, &name.name.value).cloned();
+            if found.is_none() {
+                self.settle_missing(name, looked)?;
+            }
+            match found {
                 Some(object) if is(&object) => {
                     let object_id = object.object_id();
                     let mut work = Work::begin(self.core, &db)?;

@@ -16,17 +16,18 @@ use super::principal::{
     cannot, check_circle, check_droppable, find_member, find_role, new_role, public_members,
     rename_role, special, taken, valid_name,
 };
-use exec::state::SessionCore;
 use instance::security::change::Change;
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn create_server_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
         super::rights::server(self.core, Permission::CreateServerRole)?;
-        let sysadmin = self.core.is_sysadmin();
         let name = valid_name(&stmt.name.value)?;
         let master = self.core.host().database("master")?;
-        let caller = self.core.caller.login_id();
         let mut change = Change::begin(self.core, &master)?;
+        super::rights::server(change.core, Permission::CreateServerRole)?;
+        let sysadmin = change.core.is_sysadmin();
+        let caller = change.core.identity.caller.login_id();
         let security = change.security();
         if security.server.find(&name).is_some() {
             return Err(taken("server", &name));
@@ -59,6 +60,7 @@ impl StmtCtx<'_> {
         let mut change = Change::begin(self.core, &master)?;
         let security = change.security();
         let role = find_role(&security, Scope::Server, "alter", &stmt.name.value)?;
+        may_alter_server_role(change.core, &master, &role, "alter")?;
         match (&stmt.source, options) {
             (PrincipalSource::AddMember(name), None) => {
                 if role.id == SERVER_PUBLIC {
@@ -99,6 +101,7 @@ impl StmtCtx<'_> {
             let mut change = Change::begin(self.core, &master)?;
             let security = change.security();
             let role = find_role(&security, Scope::Server, "drop", &name.name.value)?;
+            may_alter_server_role(change.core, &master, &role, "drop")?;
             check_droppable(&security, Scope::Server, &role)?;
             change.delete_principal(Scope::Server, role.id)?;
             change.finish()?;
@@ -119,7 +122,8 @@ fn may_alter_server_role(
     let may = core.is_sysadmin()
         || match role.is_fixed(Scope::Server) {
             true => {
-                role.id != SYSADMIN && security.server.is_member(role.id, core.caller.login_id())
+                role.id != SYSADMIN
+                    && security.server.is_member(role.id, core.identity.caller.login_id())
             }
             false => {
                 core.has_server(Permission::AlterAnyServerRole)

@@ -3,8 +3,8 @@
 //! WITH NORESET with the session.
 
 use catalog::security::DBO;
-use exec::state::SessionCore;
-use exec::state::caller::Until;
+use session::state::SessionCore;
+use session::state::caller::Until;
 use syntax::commands::SetUser;
 use types::SqlError;
 
@@ -23,7 +23,7 @@ impl CommandRun for SetUser {
     }
 
     fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
-        match ctx.core.revert(None) {
+        match ctx.core.identity.revert(None) {
             // WITH NORESET, or a cookie is asked for.
             Err(error) if error.number == STAYS => {}
             other => other?,

@@ -16,12 +16,13 @@ use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
 use catalog::{Db, NewFilter, RowFilter, StatisticsFilter, TableDef, errors, fold_name};
 use ddl::names::duplicate_index;
+use ddl::option_rules;
 use ddl::system_functions::SystemFunctions;
+use ddl::table_def::{self, computed};
 use ddl::work::Work;
-use ddl::{computed_def, option_rules, table_def};
-use exec::state::SessionCore;
 use logical::hints::TableLock;
 use plan::statistics::can_be_measured;
+use session::state::SessionCore;
 use storage::sample::{self, Amount};
 use txn::locks::LockMode;
 
@@ -174,7 +175,7 @@ impl StmtCtx<'_> {
         self.core.options.check_for_filters("CREATE STATISTICS")?;
         let shown = stmt.table.to_string();
         let of = Filtered { what: "statistics", name: &stmt.name.value, table: &shown };
-        computed_def::new_filter(
+        computed::new_filter(
             SystemFunctions::of(self.core),
             db,
             of,
@@ -306,7 +307,7 @@ pub fn update_changed(
 }
 
 /// 5074: statistics of a user need a column.
-pub fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlError> {
+pub(crate) fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlError> {
     let list = table.state.statistics.list();
     let other = list.iter().find(|s| s.origin == Origin::User && s.depends_on(column_id));
     let Some(other) = other else { return Ok(()) };
@@ -315,7 +316,7 @@ pub fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlEr
 }
 
 /// 1913: statistics have the name of an index to be made.
-pub fn check_free_index_name(table: &TableDef, name: &str) -> Result<(), SqlError> {
+pub(crate) fn check_free_index_name(table: &TableDef, name: &str) -> Result<(), SqlError> {
     let folded = fold_name(name);
     let list = table.state.statistics.list();
     match list.iter().any(|s| s.origin != Origin::Index && fold_name(&s.name) == folded) {

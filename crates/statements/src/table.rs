@@ -13,10 +13,10 @@ use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::{self, ColumnDefaults};
-use ddl::table_types::{self, NewTableType};
+use ddl::user_types::table::NewTableType;
 use ddl::work::Work;
 use ddl::{
-    alias_types, foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps,
+    foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps, user_types,
 };
 use instance::security::change::forget;
 
@@ -103,7 +103,14 @@ impl StmtCtx<'_> {
         match &stmt.kind {
             TypeKind::Alias { base, nullable } => {
                 let base = table_def::built_in(base)?;
-                alias_types::create(self.core, &db, schema, name, base, nullable.unwrap_or(true))
+                user_types::alias::create(
+                    self.core,
+                    &db,
+                    schema,
+                    name,
+                    base,
+                    nullable.unwrap_or(true),
+                )
             }
             TypeKind::Table { elements, options } => {
                 option_rules::refuse_in_memory(options)?;
@@ -118,7 +125,7 @@ impl StmtCtx<'_> {
                 periods::check_none(elements)?;
                 table_def::check_type_elements(elements)?;
                 self.try_table_type(stmt, elements, &db)?;
-                table_types::create(self.core, &db, &new)
+                user_types::table::create(self.core, &db, &new)
             }
         }
     }
@@ -162,7 +169,7 @@ impl StmtCtx<'_> {
         for name in &stmt.names {
             let db = database_of(self.core, name)?;
             let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
-            match alias_types::drop_type(self.core, &db, schema, &name.name.value) {
+            match user_types::drop_type(self.core, &db, schema, &name.name.value) {
                 Err(e) if e.number == 218 && stmt.if_exists => {}
                 other => other?,
             }
@@ -183,6 +190,7 @@ impl StmtCtx<'_> {
         match stmt.kind {
             DropKind::Table => {
                 for name in &stmt.names {
+                    let looked = self.core.looked();
                     match resolve_table(self.core, name) {
                         Ok((db, table)) => {
                             let catalog = db.catalog();
@@ -206,9 +214,7 @@ impl StmtCtx<'_> {
                                 self.check_is_table(name)?;
                             }
                             // Another transaction may have dropped it, and take it back.
-                            if self.core.wait_for_missing(&e)? {
-                                return Err(errors::schema_changed());
-                            }
+                            self.settle_missing(name, looked)?;
                             if !stmt.if_exists {
                                 return Err(errors::cannot_drop("table", &name.to_string()));
                             }

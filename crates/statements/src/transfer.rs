@@ -9,6 +9,7 @@ use catalog::security::{
     Class, DBO, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable, Security,
 };
 use catalog::{Db, MASTER, ModuleKind, errors, fold_name};
+use session::state::SessionCore;
 use syntax::ast::{AlterAuthorization, Ident, ObjectName, Securable as Named};
 use types::{SqlError, msg};
 
@@ -16,7 +17,7 @@ use super::StmtCtx;
 use super::principal::cannot;
 use super::rights::not_permitted;
 use ddl::work::Work;
-use ddl::{alias_types, moves, others, schemabinding};
+use ddl::{moves, others, schemabinding, user_types};
 use instance::security::change::{Change, forget, hold, is_still_there};
 
 fn schema_of(name: &ObjectName) -> &str {
@@ -48,9 +49,9 @@ impl StmtCtx<'_> {
                     return Ok(());
                 }
                 work.wait_for_name(&Name::of_type(&to, name))?;
-                alias_types::check_name(&db.catalog(), &to, name)
+                user_types::check_name(&db.catalog(), &to, name)
                     .map_err(|_| taken("type", name))?;
-                alias_types::transfer(&mut work, &alias, &to)?;
+                user_types::alias::transfer(&mut work, &alias, &to)?;
                 drop(work);
                 return forget(self.core, &db, Class::Type, alias.type_id);
             }
@@ -125,13 +126,13 @@ impl StmtCtx<'_> {
             "OBJECT" => {
                 let (id, schema) = self.owned_object(&db, &on.name)?;
                 let object = Securable::new(Class::Object, id);
-                self.check_takes(&db, object, schema)?;
+                check_takes(self.core, &db, object, schema)?;
                 hold(self.core, &db, object)?;
                 // It may have been dropped or moved while its lock was waited for.
                 if self.owned_object(&db, &on.name)? != (id, schema) {
                     return Err(errors::schema_changed());
                 }
-                self.set_owner(&db, object, stmt)
+                self.set_owner(&db, (object, schema), stmt)
             }
             "SCHEMA" => {
                 let find = || db.catalog().schemas.get(&fold_name(name)).copied();
@@ -143,12 +144,12 @@ impl StmtCtx<'_> {
                     ));
                 }
                 let schema = Securable::new(Class::Schema, id);
-                self.check_takes(&db, schema, 0)?;
+                check_takes(self.core, &db, schema, 0)?;
                 hold(self.core, &db, schema)?;
                 if find() != Some(id) {
                     return Err(errors::schema_changed());
                 }
-                self.set_owner(&db, schema, stmt)
+                self.set_owner(&db, (schema, 0), stmt)
             }
             "ROLE" => self.own_role(&db, Scope::Database, name, stmt),
             "SERVER ROLE" => {
@@ -200,7 +201,7 @@ impl StmtCtx<'_> {
         }
         let own = match scope {
             Scope::Database => self.core.user_id(),
-            Scope::Server => self.core.caller.login_id(),
+            Scope::Server => self.core.identity.caller.login_id(),
         };
         let class = if scope == Scope::Server { Class::Login } else { Class::User };
         let acts = match found.kind {
@@ -210,17 +211,10 @@ impl StmtCtx<'_> {
         if found.id == own || acts { Ok(found) } else { Err(cannot("find", "principal", name)) }
     }
 
-    /// 15247: the caller may not say whose something is.
-    fn check_takes(&mut self, db: &Arc<Db>, on: Securable, schema: i32) -> Result<(), SqlError> {
-        let takes =
-            self.core.owns_database(db) || self.core.has(db, on, schema, Permission::TakeOwnership);
-        if takes { Ok(()) } else { Err(not_permitted()) }
-    }
-
     fn set_owner(
         &mut self,
         db: &Arc<Db>,
-        on: Securable,
+        (on, schema): (Securable, i32),
         stmt: &AlterAuthorization,
     ) -> Result<(), SqlError> {
         let owner = match (&stmt.to, on.class) {
@@ -233,6 +227,7 @@ impl StmtCtx<'_> {
             return Err(errors::not_in_transaction("ALTER AUTHORIZATION"));
         }
         let mut change = Change::begin(self.core, db)?;
+        check_takes(change.core, db, on, schema)?;
         check_still_there(&change.security(), Scope::Database, owner.as_deref())?;
         change.set_owner(on.class, on.major, owner.map(|owner| owner.id))?;
         change.finish()
@@ -255,12 +250,11 @@ impl StmtCtx<'_> {
         let Some(to) = &stmt.to else { return Err(errors::syntax_near("SCHEMA")) };
         let class = if scope == Scope::Server { Class::Login } else { Class::User };
         let on = Securable::new(class, role.id);
-        if !self.core.owns_database(db) && !self.core.has(db, on, 0, Permission::TakeOwnership) {
-            return Err(not_permitted());
-        }
+        check_takes(self.core, db, on, 0)?;
         let owner = self.new_owner(db, scope, &to.value)?;
         let mut change = Change::begin(self.core, db)?;
         let security = change.security();
+        check_takes(change.core, db, on, 0)?;
         check_still_there(&security, scope, Some(&owner))?;
         // As it is now: another session may have changed or dropped it.
         let role = security.of(scope).find(name).filter(|now| now.id == role.id).cloned();
@@ -285,6 +279,9 @@ impl StmtCtx<'_> {
         let login = security.server.find(&to.value).filter(|p| p.kind == Kind::User).cloned();
         let login = login.ok_or_else(|| cannot("find", "principal", &to.value))?;
         let mut change = Change::begin(self.core, &db)?;
+        if !change.core.owns_database(&db) {
+            return Err(not_permitted());
+        }
         let security = change.security();
         if security.database.with_sid(&login.sid).is_some_and(|user| user.id != DBO) {
             return Err(SqlError::of(msg::OWNER_IS_USER, []));
@@ -297,6 +294,17 @@ impl StmtCtx<'_> {
         )?;
         change.finish()
     }
+}
+
+/// 15247: the caller may not say whose something is.
+fn check_takes(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    on: Securable,
+    schema: i32,
+) -> Result<(), SqlError> {
+    let takes = core.owns_database(db) || core.has(db, on, schema, Permission::TakeOwnership);
+    if takes { Ok(()) } else { Err(not_permitted()) }
 }
 
 /// 15151: the new owner has been dropped before anybody could be kept from that.

@@ -19,8 +19,8 @@ use super::principal::{
     new_sid, public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
 };
 use super::rights::not_permitted;
-use exec::state::SessionCore;
 use instance::security::change::Change;
+use session::state::SessionCore;
 
 /// What WITH of CREATE and ALTER says of users and application roles.
 #[derive(Default)]
@@ -35,9 +35,7 @@ pub(super) struct UserOptions {
 impl StmtCtx<'_> {
     pub(super) fn create_user(&mut self, stmt: &Statement) -> Result<(), SqlError> {
         let db = self.core.db().clone();
-        if !self.core.has(&db, Securable::DATABASE, 0, Permission::CreateUser) {
-            return Err(not_permitted());
-        }
+        may_create_users(self.core, &db)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.user_options("CREATE USER", &stmt.options)?;
         if self.core.security(&db).database.find(&name).is_some() {
@@ -61,6 +59,7 @@ impl StmtCtx<'_> {
             None => new_sid().into(),
         };
         let mut change = Change::begin(self.core, &db)?;
+        may_create_users(change.core, &db)?;
         let security = change.security();
         if security.database.find(&name).is_some() {
             return Err(taken("", &name));
@@ -96,6 +95,7 @@ impl StmtCtx<'_> {
         }
         let sid = options.login.as_ref().map(|login| login_sid(self.core, login)).transpose()?;
         let mut change = Change::begin(self.core, &db)?;
+        may_alter_users(change.core, &db)?;
         let security = change.security();
         let before = find_user(&security, "alter", &stmt.name.value)?;
         if before.is_fixed(Scope::Database) {
@@ -126,6 +126,7 @@ impl StmtCtx<'_> {
         may_alter_users(self.core, &db)?;
         for name in &stmt.names {
             let mut change = Change::begin(self.core, &db)?;
+            may_alter_users(change.core, &db)?;
             let security = change.security();
             let user = match find_user(&security, "drop", &name.name.value) {
                 Err(_) if stmt.if_exists => continue,
@@ -153,9 +154,9 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         super::rights::in_database(self.core, &db, Permission::CreateRole)?;
         let name = valid_name(&stmt.name.value)?;
-        let caller = self.core.user_id();
-        let owns = self.core.owns_database(&db);
         let mut change = Change::begin(self.core, &db)?;
+        super::rights::in_database(change.core, &db, Permission::CreateRole)?;
+        let (caller, owns) = (change.core.user_id(), change.core.owns_database(&db));
         let security = change.security();
         if security.database.find(&name).is_some() {
             return Err(taken("", &name));
@@ -190,6 +191,7 @@ impl StmtCtx<'_> {
                 may_alter_role(self.core, &db, &found, "alter")?;
                 let mut change = Change::begin(self.core, &db)?;
                 let found = find_role(&change.security(), Scope::Database, "alter", role)?;
+                may_alter_role(change.core, &db, &found, "alter")?;
                 rename_role(&mut change, Scope::Database, &found, &name)?;
                 change.finish()
             }
@@ -209,6 +211,7 @@ impl StmtCtx<'_> {
             let mut change = Change::begin(self.core, &db)?;
             let security = change.security();
             let role = find_role(&security, Scope::Database, "drop", name)?;
+            may_alter_role(change.core, &db, &role, "drop")?;
             check_droppable(&security, Scope::Database, &role)?;
             check_granted_nothing(&security, &role)?;
             change.delete_principal(Scope::Database, role.id)?;
@@ -261,6 +264,13 @@ impl StmtCtx<'_> {
     }
 }
 
+fn may_create_users(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
+    match core.has(db, Securable::DATABASE, 0, Permission::CreateUser) {
+        true => Ok(()),
+        false => Err(not_permitted()),
+    }
+}
+
 fn may_alter_users(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
     match core.has(db, Securable::DATABASE, 0, Permission::AlterAnyUser) {
         true => Ok(()),
@@ -299,6 +309,7 @@ pub fn set_member(
     let mut change = Change::begin(core, &db)?;
     let security = change.security();
     let role = find_role(&security, Scope::Database, "alter", role)?;
+    may_alter_role(change.core, &db, &role, "alter")?;
     if role.id == PUBLIC {
         return Err(public_members());
     }

@@ -9,15 +9,15 @@ use super::{StmtCtx, database_of, resolve_table};
 use bind::computed::Nature;
 use bind::resolve::Named;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
-use ddl::computed_def::with_binder;
+use ddl::definition_binder::with_binder;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
 use ddl::{index_options, indexed_views, table_def};
-use exec::dml::change::view_rows::{Kept, grouped, select_of};
-use exec::state::SessionCore;
+use dml::change::view_rows::{Kept, grouped, select_of};
 use expr::ColId;
 use expr::aggregate::AggKind;
 use logical::tree::{BoundQuery, Logical};
+use session::state::SessionCore;
 use syntax::ast::{self, CreateIndex, GroupItem, QueryBody, SelectItem, TableRefKind};
 use types::{DataType, SqlError, msg};
 
@@ -36,7 +36,10 @@ pub enum Indexed {
 ///
 /// # Errors
 /// 208.
-pub fn resolve_indexed(core: &SessionCore, name: &ast::ObjectName) -> Result<Indexed, SqlError> {
+pub(crate) fn resolve_indexed(
+    core: &SessionCore,
+    name: &ast::ObjectName,
+) -> Result<Indexed, SqlError> {
     let missing = match resolve_table(core, name) {
         Ok((db, table)) => return Ok(Indexed::Table(db, table)),
         Err(e) => e,

@@ -154,18 +154,18 @@ impl EntryFormat {
     }
 
     /// Positions in the table of the row's columns: those of the key, and the included ones.
-    pub fn row_columns(&self) -> (&[usize], &[usize]) {
+    pub(crate) fn row_columns(&self) -> (&[usize], &[usize]) {
         self.row_columns.split_at(self.row_keys)
     }
 
     /// Bytes of a value behind its row.
-    pub fn behind_row(&self, locator: &[u8]) -> usize {
+    pub(crate) fn behind_row(&self, locator: &[u8]) -> usize {
         let own = if self.in_key { 0 } else { locator.len() };
         own + if self.length == Length::Told { LENGTH } else { 0 }
     }
 
     /// Puts what follows the row into a value.
-    pub fn end_value(&self, locator: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn end_value(&self, locator: &[u8], out: &mut Vec<u8>) {
         if !self.in_key {
             out.extend_from_slice(locator);
         }

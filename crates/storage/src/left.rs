@@ -9,9 +9,9 @@
 //! Guarantee: [`Left::ForGood`], and that a row is settled, are said only of a row that was read
 //! after its writer had ended, or that is the reader's own.
 
-use crate::write::wait;
 use access::{RowBatch, Writer};
 use catalog::Db;
+use catalog::errors::db_error;
 use pages::TxnId;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,6 +26,11 @@ const MOST: usize = 256;
 pub fn is_own(txn: &Txn, batch: &RowBatch, i: usize) -> bool {
     let writer = batch.header(i).txn;
     writer == txn.id() && writer != TxnId(0)
+}
+
+/// Waits until a row's writer has ended.
+pub fn wait(db: &Arc<Db>, txn: &Txn, other: TxnId) -> Result<(), SqlError> {
+    txn.wait_for(other).map_err(|e| db_error(db, &e))
 }
 
 /// How the writer of a row has left it.

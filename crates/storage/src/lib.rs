@@ -282,7 +282,7 @@ fn column_type(table: &TableDef, column: usize) -> ColumnType {
 }
 
 /// The parts of an index's key.
-pub fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
+pub(crate) fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
     index.key.iter().map(|column| key_part(table, *column)).collect()
 }
 

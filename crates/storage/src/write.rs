@@ -4,11 +4,13 @@
 //! names the constraint and the key. Who has locked an entry that a change takes out is waited for
 //! before the row is changed (`entry_locks`).
 
+mod context;
 mod entries;
 mod entry_locks;
 mod locator;
 mod values;
 
+pub use context::{StoredRow, ValueChange, WriteContext};
 pub use entries::{Image, duplicate, entry_key, entry_value, touches};
 pub use entry_locks::any_locked;
 pub use locator::Locator;
@@ -19,7 +21,6 @@ use super::{Base, IndexStore, TableStore, access_error};
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::errors::db_error;
-use pages::{RowHeader, TxnId};
 use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -50,59 +51,51 @@ thread_local! {
     static SPARE: Cell<Option<Box<RowWriter>>> = const { Cell::new(None) };
 }
 
-/// Runs `f` with buffers that are kept from statement to statement.
-pub fn with_writer<T>(f: impl FnOnce(&mut RowWriter) -> T) -> T {
-    let mut writer = SPARE.take().unwrap_or_default();
-    let result = f(&mut writer);
-    SPARE.set(Some(writer));
-    result
-}
-
-/// Waits until a row's writer has ended.
-pub fn wait(db: &Arc<Db>, txn: &Txn, other: TxnId) -> Result<(), SqlError> {
-    txn.wait_for(other).map_err(|e| db_error(db, &e))
-}
-
 /// Waits for the lock that forbade the last change.
 pub fn wait_for_lock(db: &Arc<Db>, txn: &mut Txn) -> Result<(), SqlError> {
     txn.wait_for_lock().map_err(|e| db_error(db, &e))
 }
 
 impl RowWriter {
+    /// Takes the thread's buffers, or makes new ones.
+    #[inline]
+    pub fn take() -> Box<RowWriter> {
+        SPARE.take().unwrap_or_default()
+    }
+
+    /// Gives them back to the thread.
+    #[inline]
+    pub fn give(self: Box<RowWriter>) {
+        SPARE.set(Some(self));
+    }
+
     /// Inserts a row: base and entries. Errors: 2601, 2627.
-    pub fn insert(
-        &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
-        values: &[Value],
-    ) -> Result<(), SqlError> {
-        self.encode(db, txn, store, values)?;
-        let rid = match &store.base {
-            Base::Heap(heap) => Some(heap.insert(txn, &self.row).map_err(|e| access_error(db, e))?),
+    pub fn insert(&mut self, cx: &mut WriteContext<'_>, values: &[Value]) -> Result<(), SqlError> {
+        self.encode(cx, values)?;
+        let rid = match &cx.store.base {
+            Base::Heap(heap) => Some(heap.insert(cx.txn, &self.row).map_err(|e| cx.error(e))?),
             Base::Tree(_) => {
-                self.insert_clustered(db, txn, store, values)?;
+                self.insert_clustered(cx, values)?;
                 None
             }
         };
-        if store.indexes.is_empty() {
+        if cx.store.indexes.is_empty() {
             return Ok(());
         }
         let locator = match rid {
             Some(rid) => rid.to_bytes().to_vec(),
             None => self.key.clone(),
         };
-        self.entries(db, txn, store, Image::New { values, locator: &locator }, &|_| true)
+        self.entries(cx, Image::New { values, locator: &locator }, &|_| true)
     }
 
     /// Inserts `self.row` into the clustered index; `self.key` is its whole key then.
     fn insert_clustered(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         values: &[Value],
     ) -> Result<(), SqlError> {
+        let store = cx.store;
         let Base::Tree(tree) = &store.base else {
             return Err(SqlError::internal("a heap has no key"));
         };
@@ -115,12 +108,12 @@ impl RowWriter {
                 self.key.truncate(prefix);
                 self.key.extend_from_slice(&uniquifier.to_be_bytes());
             }
-            match tree.insert(txn, &self.key, &self.row).map_err(|e| access_error(db, e))? {
+            match tree.insert(cx.txn, &self.key, &self.row).map_err(|e| cx.error(e))? {
                 Outcome::Done(()) => return Ok(()),
-                Outcome::Wait(other) => wait(db, txn, other)?,
-                Outcome::Locked => wait_for_lock(db, txn)?,
+                Outcome::Wait(other) => cx.wait(other)?,
+                Outcome::Locked => cx.wait_for_lock()?,
                 Outcome::Duplicate if store.table.uniquifier => {
-                    uniquifier = self.next_uniquifier(db, store, prefix)?;
+                    uniquifier = self.next_uniquifier(cx.db, store, prefix)?;
                 }
                 Outcome::Duplicate => {
                     self.repeated = Some(store.table.storage.index_id);
@@ -136,12 +129,11 @@ impl RowWriter {
     /// Inserts a row under a key whose uniquifier is taken; returns the key that it got.
     pub fn insert_with_uniquifier(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         key: &[u8],
         row: &[u8],
     ) -> Result<Vec<u8>, SqlError> {
+        let store = cx.store;
         let Base::Tree(tree) = &store.base else {
             return Err(SqlError::internal("a heap has no key"));
         };
@@ -149,13 +141,13 @@ impl RowWriter {
         self.key.clear();
         self.key.extend_from_slice(&key[..prefix]);
         loop {
-            let uniquifier = self.next_uniquifier(db, store, prefix)?;
+            let uniquifier = self.next_uniquifier(cx.db, store, prefix)?;
             self.key.truncate(prefix);
             self.key.extend_from_slice(&uniquifier.to_be_bytes());
-            match tree.insert(txn, &self.key, row).map_err(|e| access_error(db, e))? {
+            match tree.insert(cx.txn, &self.key, row).map_err(|e| cx.error(e))? {
                 Outcome::Done(()) => return Ok(self.key.clone()),
-                Outcome::Wait(other) => wait(db, txn, other)?,
-                Outcome::Locked => wait_for_lock(db, txn)?,
+                Outcome::Wait(other) => cx.wait(other)?,
+                Outcome::Locked => cx.wait_for_lock()?,
                 _ => {}
             }
         }
@@ -184,102 +176,90 @@ impl RowWriter {
         last.checked_add(1).ok_or_else(|| SqlError::of(msg::UNIQUIFIER_EXHAUSTED, []))
     }
 
-    /// Deletes a row that the caller has just read as `row`: base first, then its large values and
-    /// entries.
-    #[allow(clippy::too_many_arguments)] // a row is all of these
+    /// Deletes a row with the values `old`: base first, then its large values and entries.
     pub fn delete(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
+        cx: &mut WriteContext<'_>,
+        row: StoredRow<'_>,
         old: &[Value],
     ) -> Result<Outcome<()>, SqlError> {
-        self.wait_for_entries(db, txn, store, (locator, header), old, &|_| true)?;
-        let outcome = match (&store.base, locator) {
-            (Base::Heap(heap), Locator::Rid(rid)) => heap.delete(txn, *rid, header),
-            (Base::Tree(tree), Locator::Key(key)) => tree.delete(txn, key, header),
+        self.wait_for_entries(cx, row, old, &|_| true)?;
+        let outcome = match (&cx.store.base, row.locator) {
+            (Base::Heap(heap), Locator::Rid(rid)) => heap.delete(cx.txn, *rid, &row.header),
+            (Base::Tree(tree), Locator::Key(key)) => tree.delete(cx.txn, key, &row.header),
             _ => return Err(SqlError::internal("a locator of another table")),
         };
-        let outcome = outcome.map_err(|e| access_error(db, e))?;
+        let outcome = outcome.map_err(|e| cx.error(e))?;
         if outcome == Outcome::Done(()) {
-            self.discard_values(db, txn, store, row)?;
+            self.discard_values(cx, row.bytes)?;
         }
-        if outcome == Outcome::Done(()) && !store.indexes.is_empty() {
-            let old = Image::Old { values: old, locator: &locator.bytes() };
-            self.entries(db, txn, store, old, &|_| true)?;
+        if outcome == Outcome::Done(()) && !cx.store.indexes.is_empty() {
+            let old = Image::Old { values: old, locator: &row.locator.bytes() };
+            self.entries(cx, old, &|_| true)?;
         }
         Ok(outcome)
     }
 
-    /// Changes a row that the caller has just read as `row` from `old` to `new`; `changed` are the
-    /// columns that were set. What has to wait until all rows of the statement have given up their
-    /// old keys is said in the result.
-    #[allow(clippy::too_many_arguments)] // a row is all of these
+    /// Changes the values of a row. What has to wait until all rows of the statement have given up
+    /// their old keys is in the result.
     pub fn update(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
-        old: &[Value],
-        new: &[Value],
-        changed: &[usize],
+        cx: &mut WriteContext<'_>,
+        row: StoredRow<'_>,
+        change: ValueChange<'_>,
     ) -> Result<Outcome<Rest>, SqlError> {
-        if let Locator::Key(key) = locator
-            && store.table.storage.key.iter().any(|(c, _)| changed.contains(c))
+        let (store, ValueChange { old, new, columns }) = (cx.store, change);
+        if let Locator::Key(key) = row.locator
+            && store.table.storage.key.iter().any(|(c, _)| columns.contains(c))
         {
             self.key.clear();
             store.clustered_key(new, &mut self.key);
             if !key.starts_with(&self.key) {
                 // Another place in the index: the row is deleted here and inserted there.
-                let outcome = self.delete(db, txn, store, locator, header, row, old)?;
-                return Ok(outcome.map_done(Rest::Row));
+                return Ok(self.delete(cx, row, old)?.map_done(Rest::Row));
             }
         }
-        let touched = |index: &IndexStore| touches(index, changed);
-        self.wait_for_entries(db, txn, store, (locator, header), old, &touched)?;
-        let kept = values::kept_pointers(store, row, changed)?;
-        self.encode_keeping(db, txn, store, new, kept)?;
-        let outcome = match (&store.base, locator) {
-            (Base::Heap(heap), Locator::Rid(rid)) => heap.update(txn, *rid, header, &self.row),
-            (Base::Tree(tree), Locator::Key(key)) => tree.update(txn, key, header, &self.row),
+        let touched = |index: &IndexStore| touches(index, columns);
+        self.wait_for_entries(cx, row, old, &touched)?;
+        let kept = values::kept_pointers(store, row.bytes, columns)?;
+        self.encode_keeping(cx, new, kept)?;
+        let outcome = match (&store.base, row.locator) {
+            (Base::Heap(heap), Locator::Rid(rid)) => {
+                heap.update(cx.txn, *rid, &row.header, &self.row)
+            }
+            (Base::Tree(tree), Locator::Key(key)) => {
+                tree.update(cx.txn, key, &row.header, &self.row)
+            }
             _ => return Err(SqlError::internal("a locator of another table")),
         };
-        let outcome = outcome.map_err(|e| access_error(db, e))?;
-        self.settle_values(db, txn, store, row, outcome == Outcome::Done(()))?;
+        let outcome = outcome.map_err(|e| cx.error(e))?;
+        self.settle_values(cx, row.bytes, outcome == Outcome::Done(()))?;
         if outcome != Outcome::Done(()) || !store.indexes.iter().any(touched) {
             return Ok(outcome.map_done(Rest::Nothing));
         }
-        let bytes = locator.bytes();
-        self.entries(db, txn, store, Image::Old { values: old, locator: &bytes }, &touched)?;
+        let bytes = row.locator.bytes();
+        self.entries(cx, Image::Old { values: old, locator: &bytes }, &touched)?;
         if store.indexes.iter().any(|i| touched(i) && i.def.unique) {
             return Ok(Outcome::Done(Rest::Entries(bytes)));
         }
-        self.entries(db, txn, store, Image::New { values: new, locator: &bytes }, &touched)?;
+        self.entries(cx, Image::New { values: new, locator: &bytes }, &touched)?;
         Ok(Outcome::Done(Rest::Nothing))
     }
 
-    /// Does what [`RowWriter::update`] left for later.
+    /// Does what [`RowWriter::update`] left for later; `columns` are those that were set.
     pub fn finish_update(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         rest: &Rest,
         new: &[Value],
-        changed: &[usize],
+        columns: &[usize],
     ) -> Result<(), SqlError> {
         match rest {
             Rest::Nothing => Ok(()),
-            Rest::Row => self.insert(db, txn, store, new),
+            Rest::Row => self.insert(cx, new),
             Rest::Entries(locator) => {
                 let new = Image::New { values: new, locator };
-                self.entries(db, txn, store, new, &|i| touches(i, changed))
+                self.entries(cx, new, &|i| touches(i, columns))
             }
         }
     }

@@ -15,15 +15,15 @@ const WORDED_ELSEWHERE: &[(&str, &str)] = &[
     ("cli/src/sql/printer.rs", "the output fails, without a number"),
     ("cli/src/sql/target.rs", "what another server says; its loss, without a number"),
     ("engine/src/batch/flow.rs", "PRINT, RAISERROR, THROW"),
-    ("engine/src/session/bulk.rs", "another error, with its column behind it"),
     ("engine/src/session/login.rs", "notices of the instance, without a number"),
+    ("engine/src/typed_rows.rs", "another error, with its column behind it"),
     ("expr/src/functions/xml.rs", "errors of XQuery, with their method before them"),
     ("expr/src/parsed.rs", "errors of the reader of XML"),
     ("server/src/login.rs", "another error as a note"),
     ("statements/src/backup_errors.rs", "errors of log and pages outside a database"),
-    ("statements/src/dbcc/others.rs", "the lines of DBCC HELP, without a number"),
+    ("statements/src/dbcc/commands.rs", "the lines of DBCC HELP, without a number"),
     ("tds/src/error.rs", "faults of the caller, as a user's errors"),
-    ("types/src/convertxml.rs", "errors of the reader of XML"),
+    ("types/src/convert/xml.rs", "errors of the reader of XML"),
     ("types/src/error.rs", "the errors of the list"),
 ];
 

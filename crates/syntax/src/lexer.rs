@@ -12,7 +12,7 @@ use crate::ast::Span;
 use crate::error::SyntaxError;
 
 /// Longest batch, in bytes: positions are 32 bits wide and a line may be counted per byte.
-pub const MAX_BATCH: usize = (1 << 31) - 1;
+pub(crate) const MAX_BATCH: usize = (1 << 31) - 1;
 
 /// Tokens between two questions whether they are still wanted.
 const TOKENS_BETWEEN: usize = 1_000;
@@ -21,7 +21,7 @@ const TOKENS_BETWEEN: usize = 1_000;
 const MOST_RESERVED: usize = 16_384;
 
 /// Longest identifier, in characters.
-pub const MAX_IDENTIFIER: usize = 128;
+pub(crate) const MAX_IDENTIFIER: usize = 128;
 
 /// The kinds of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use crate::error::TdsError;
 use crate::limits::MAX_COLUMNS;
 use crate::reader::Reader;
 use crate::text;
-use crate::tokens::token;
+use crate::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
 
@@ -34,7 +34,6 @@ impl ColumnFlags {
     pub const HIDDEN: ColumnFlags = ColumnFlags(0x2000);
     /// Part of the key, in browse mode.
     pub const KEY: ColumnFlags = ColumnFlags(0x4000);
-    pub const NULLABLE_UNKNOWN: ColumnFlags = ColumnFlags(0x8000);
 
     /// Both sets of flags.
     #[must_use]

@@ -1,6 +1,8 @@
 //! Bytes to values. Guarantees: a value that comes out is one that its type can hold; at most one
 //! copy of a value's bytes is made.
 
+mod variant;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -13,7 +15,6 @@ use crate::plp;
 use crate::reader::Reader;
 use crate::text::{WireCollation, read_utf16};
 use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
-use crate::variant;
 
 /// Where a value stands: text, ntext and image have a text pointer in rows, a plain length in
 /// parameters.

@@ -2,6 +2,8 @@
 //! formatted first); a value that does not fit its column is an error and leaves the output as it
 //! was.
 
+mod variant;
+
 use types::datatype::{decimal_bytes, time_bytes};
 use types::{DataType, Decimal, Value, format_value};
 
@@ -10,7 +12,6 @@ use crate::error::TdsError;
 use crate::plp;
 use crate::text::{WireCollation, push_utf16};
 use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
-use crate::variant;
 
 /// Length that stands for NULL in strings and bytes with a length of two bytes.
 const NULL_LEN: [u8; 2] = [0xFF, 0xFF];

@@ -5,7 +5,7 @@
 use types::msg::Message;
 use types::{SqlError, msg};
 
-use crate::typewire::byte::VARIANT;
+use crate::byte::VARIANT;
 
 /// A message that does not follow the protocol, or a value that does not fit its declared type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,6 +8,7 @@
 //! written by [`tokens::TokenWriter`] into a [`packet::MessageBuffer`], which cuts it into packets.
 //! [`client`] is the other side.
 
+mod byte;
 pub mod client;
 pub mod column;
 pub mod decode;
@@ -23,10 +24,10 @@ pub mod request;
 mod rows;
 mod rowscan;
 pub mod text;
+mod token;
 pub mod tokens;
-pub mod typeinfo;
+mod typeinfo;
 mod typewire;
-mod variant;
 pub mod version;
 
 pub use column::{Column, ColumnFlags};

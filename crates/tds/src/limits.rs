@@ -6,9 +6,9 @@
 use crate::error::TdsError;
 
 /// Most parameters of one remote procedure call.
-pub const MAX_PARAMETERS: usize = 2100;
+pub(crate) const MAX_PARAMETERS: usize = 2100;
 /// Most columns of a table-valued parameter or a bulk load.
-pub const MAX_COLUMNS: usize = 1024;
+pub(crate) const MAX_COLUMNS: usize = 1024;
 
 /// What the caller allows.
 #[derive(Clone, Copy, Debug)]

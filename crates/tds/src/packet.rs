@@ -9,7 +9,7 @@ pub const HEADER: usize = 8;
 /// Packet size before a login has agreed on one.
 pub const DEFAULT_PACKET_SIZE: usize = 4096;
 /// Smallest and largest packet size, header included.
-pub const MIN_PACKET_SIZE: usize = 512;
+pub(crate) const MIN_PACKET_SIZE: usize = 512;
 /// Largest packet size, header included.
 pub const MAX_PACKET_SIZE: usize = 32767;
 /// The bits of a status that ask for a reset.
@@ -398,23 +398,9 @@ impl MessageBuffer {
         MessageBuffer { kind, packet_size, spid, status: 0, packets: 0, payload: Vec::new() }
     }
 
-    /// The size of the packets from the next message on; brought into 512..=32767.
-    pub fn set_packet_size(&mut self, size: usize) {
-        debug_assert!(
-            self.payload.is_empty() && self.packets == 0,
-            "the size changes between messages"
-        );
-        self.packet_size = size.clamp(MIN_PACKET_SIZE, MAX_PACKET_SIZE);
-    }
-
     /// The packet size in force.
     pub fn packet_size(&self) -> usize {
         self.packet_size
-    }
-
-    /// The session id in the headers.
-    pub fn set_spid(&mut self, spid: u16) {
-        self.spid = spid;
     }
 
     /// Further status bits of every packet of the next messages: a client's reset bits.

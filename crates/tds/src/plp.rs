@@ -9,12 +9,12 @@ use crate::reader::Reader;
 /// Total that stands for NULL.
 pub const NULL: u64 = u64::MAX;
 /// Total that is not known beforehand.
-pub const UNKNOWN: u64 = u64::MAX - 1;
+const UNKNOWN: u64 = u64::MAX - 1;
 /// Longest value of a MAX type: 2^31 - 1 bytes.
 const MAX_VALUE: usize = i32::MAX as usize;
 
 /// Appends a NULL.
-pub fn write_null(out: &mut Vec<u8>) {
+pub(crate) fn write_null(out: &mut Vec<u8>) {
     out.extend_from_slice(&NULL.to_le_bytes());
 }
 

@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
     number!(i64, i64);
 
     /// An unsigned number of 1 to 8 bytes.
-    pub fn uint(&mut self, bytes: usize) -> Result<u64, TdsError> {
+    pub(crate) fn uint(&mut self, bytes: usize) -> Result<u64, TdsError> {
         debug_assert!(bytes <= 8);
         let mut wide = [0u8; 8];
         wide[..bytes].copy_from_slice(self.bytes(bytes)?);
@@ -112,19 +112,19 @@ impl<'a> Reader<'a> {
     }
 
     /// B_VARCHAR: UTF-16 text after its number of units in one byte.
-    pub fn b_varchar(&mut self) -> Result<String, TdsError> {
+    pub(crate) fn b_varchar(&mut self) -> Result<String, TdsError> {
         let units = self.u8()?;
         self.utf16(usize::from(units))
     }
 
     /// US_VARCHAR: UTF-16 text after its number of units in two bytes.
-    pub fn us_varchar(&mut self) -> Result<String, TdsError> {
+    pub(crate) fn us_varchar(&mut self) -> Result<String, TdsError> {
         let units = self.u16()?;
         self.utf16(usize::from(units))
     }
 
     /// B_VARBYTE: bytes after their number in one byte.
-    pub fn b_varbyte(&mut self) -> Result<&'a [u8], TdsError> {
+    pub(crate) fn b_varbyte(&mut self) -> Result<&'a [u8], TdsError> {
         let n = self.u8()?;
         self.bytes(usize::from(n))
     }

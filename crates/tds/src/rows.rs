@@ -11,7 +11,8 @@ use crate::encode::{after_pointer, counted, encode_value};
 use crate::error::TdsError;
 use crate::plp;
 use crate::text::{WireCollation, push_utf16};
-use crate::tokens::{TokenWriter, token};
+use crate::token;
+use crate::tokens::TokenWriter;
 use crate::typeinfo::{Size, TypeInfo};
 use crate::version::TdsVersion;
 

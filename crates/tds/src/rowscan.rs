@@ -7,7 +7,7 @@ use crate::decode::{Place, decode_value};
 use crate::error::TdsError;
 use crate::plp;
 use crate::reader::Reader;
-use crate::tokens::token;
+use crate::token;
 use crate::typeinfo::TypeInfo;
 
 /// How far a row that is not yet complete was looked at.

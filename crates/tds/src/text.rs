@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use types::{CodePage, Collation, codepage, units};
+use types::{CodePage, Collation, units};
 
 use crate::error::TdsError;
 
@@ -35,7 +35,7 @@ impl WireCollation {
     }
 
     /// Whether char and varchar are UTF-8.
-    pub fn is_utf8(self) -> bool {
+    pub(crate) fn is_utf8(self) -> bool {
         self.info() & 0x0400_0000 != 0
     }
 
@@ -116,7 +116,7 @@ pub fn push_utf16(text: &str, out: &mut Vec<u8>) {
     // A text never has more UTF-16 units than UTF-8 bytes.
     out.resize(start + 2 * text.len(), 0);
     let (pairs, _) = out[start..].as_chunks_mut::<2>();
-    if codepage::is_ascii(text.as_bytes()) {
+    if units::is_ascii(text.as_bytes()) {
         for (pair, byte) in pairs.iter_mut().zip(text.bytes()) {
             pair[0] = byte;
         }

@@ -9,28 +9,9 @@ use crate::column::{
 use crate::encode::encode_value;
 use crate::error::TdsError;
 use crate::text::{WireCollation, first_utf16};
+use crate::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
-
-/// Token bytes.
-pub mod token {
-    pub const RETURN_STATUS: u8 = 0x79;
-    pub const COLMETADATA: u8 = 0x81;
-    pub const TABNAME: u8 = 0xA4;
-    pub const COLINFO: u8 = 0xA5;
-    pub const ORDER: u8 = 0xA9;
-    pub const ERROR: u8 = 0xAA;
-    pub const INFO: u8 = 0xAB;
-    pub const RETURN_VALUE: u8 = 0xAC;
-    pub const LOGIN_ACK: u8 = 0xAD;
-    pub const FEATURE_EXT_ACK: u8 = 0xAE;
-    pub const ROW: u8 = 0xD1;
-    pub const NBCROW: u8 = 0xD2;
-    pub const ENV_CHANGE: u8 = 0xE3;
-    pub const DONE: u8 = 0xFD;
-    pub const DONE_PROC: u8 = 0xFE;
-    pub const DONE_IN_PROC: u8 = 0xFF;
-}
 
 /// Command codes of DONE, as SQL Server names the statement that ended.
 pub mod command {
@@ -125,8 +106,6 @@ impl DoneStatus {
     pub const COUNT: DoneStatus = DoneStatus(0x0010);
     /// Answers an attention.
     pub const ATTENTION: DoneStatus = DoneStatus(0x0020);
-    /// In DONEPROC: the RPC of a batch of several ended.
-    pub const RPC_IN_BATCH: DoneStatus = DoneStatus(0x0080);
     /// A severe error: the result is to be thrown away.
     pub const SERVER_ERROR: DoneStatus = DoneStatus(0x0100);
 

@@ -270,7 +270,7 @@ impl TypeInfo {
     }
 
     /// Whether values come in chunks (PLP).
-    pub fn is_chunked(&self) -> bool {
+    pub(crate) fn is_chunked(&self) -> bool {
         matches!(
             self,
             TypeInfo::VarChar(Size::Max, _)

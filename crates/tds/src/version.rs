@@ -38,14 +38,6 @@ impl TdsVersion {
         }
     }
 
-    /// The version that a server's LOGINACK names.
-    pub fn from_ack(number: u32) -> Option<TdsVersion> {
-        match number {
-            0x0701_0000 => Some(TdsVersion::V7_1),
-            other => TdsVersion::negotiate(other),
-        }
-    }
-
     /// The number in LOGIN7 (little-endian there) and LOGINACK (big-endian there).
     pub fn number(self) -> u32 {
         match self {

@@ -1,7 +1,6 @@
 //! What the background threads of a database have to do, and how far they are: ghosts to remove,
-//! work after commits, discarded values to free, extents to look through, delayed commits to make
-//! durable. The work itself is in `cleanup`, `discard`, `reclaim` and `delayed`. Nothing here is
-//! durable.
+//! discarded values to free, extents to look through, delayed commits to make durable. The work
+//! itself is in `cleanup`, `discard`, `reclaim` and `delayed`. Nothing here is durable.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
@@ -14,17 +13,6 @@ use access::DiscardedValues;
 use pages::{PageId, TxnId, UnitId};
 
 use crate::background::Bell;
-use crate::database::Database;
-
-/// What a thread does for a transaction that has committed.
-pub type Work = Box<dyn FnOnce(&Arc<Database>) + Send>;
-
-/// Work that runs after the commit, outside of the transaction.
-pub struct Deferred {
-    /// Units that nobody uses any more once the transaction has committed, and that the work frees.
-    pub units: Vec<(UnitId, PageId)>,
-    pub work: Work,
-}
 
 /// Pages with ghosts, in the order in which their transactions ended.
 #[derive(Debug, Default)]
@@ -88,32 +76,6 @@ impl GhostQueue {
             visited: self.visited.load(Relaxed),
             removed: self.removed.load(Relaxed),
         }
-    }
-}
-
-/// A piece of deferred work with its lists of units.
-const DEFERRED_BYTES: usize = 256;
-
-/// Deferred work waiting for its thread.
-#[derive(Default)]
-pub(crate) struct DeferredQueue {
-    work: Mutex<VecDeque<Deferred>>,
-    /// Held by the thread that does it.
-    pub turn: Mutex<()>,
-}
-
-impl DeferredQueue {
-    pub fn add(&self, work: Vec<Deferred>) {
-        self.work.lock().extend(work);
-    }
-
-    pub fn next(&self) -> Option<Deferred> {
-        self.work.lock().pop_front()
-    }
-
-    /// Memory of the work that waits.
-    pub fn memory(&self) -> usize {
-        self.work.lock().len() * DEFERRED_BYTES
     }
 }
 

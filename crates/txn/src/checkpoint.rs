@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use pages::{PageError, RecordBuilder, RecordKind, TxnId};
 use wal::{CheckpointInfo, Lsn};
 
-use crate::backup::BackupState;
+use crate::backup_state::BackupState;
 use crate::checkpoint_state::Unwritten;
 use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};
@@ -225,7 +225,7 @@ impl Database {
 
     /// The oldest log that is needed, and what keeps it from being reused: the checkpoint that is
     /// due, or what would hold the log all the same after it.
-    pub fn log_holder(&self) -> (Lsn, LogReuseWait) {
+    pub(crate) fn log_holder(&self) -> (Lsn, LogReuseWait) {
         // The checkpoint first: what begins after the table is asked needs nothing from before that
         // moment, and the checkpoint read before lies further back still.
         let last = self.checkpointer().last.lock();
@@ -285,7 +285,7 @@ impl Database {
     }
 
     /// Gives back the log that nobody needs.
-    pub fn truncate_log(&self) {
+    pub(crate) fn truncate_log(&self) {
         self.log().truncate_to(self.log_holder().0);
     }
 
@@ -295,7 +295,7 @@ impl Database {
     }
 
     /// A running backup needs the log from `lsn` on (None: no more).
-    pub fn hold_for_running_backup(&self, lsn: Option<Lsn>) {
+    pub(crate) fn hold_for_running_backup(&self, lsn: Option<Lsn>) {
         self.checkpointer().holds.lock().1 = lsn;
     }
 

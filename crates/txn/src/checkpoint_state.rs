@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use wal::Lsn;
 
 use crate::background::Bell;
-use crate::backup::BackupState;
+use crate::backup_state::BackupState;
 
 /// The last checkpoint.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
 //! Ghost cleanup and work after commits: queues, and the thread that works them off. The queue of
 //! pages is not durable: what a restart forgets is queued again when a scan meets it. Guarantees: a
 //! page is cleaned only when every snapshot, present or future, sees the transaction that left its
-//! ghosts; deferred work runs once, after its transaction has committed, or not at all if the
-//! process ends first (the transaction that defers work keeps a durable note of it).
+//! ghosts, and that transaction is settled; deferred work runs once, after its transaction has
+//! committed, or not at all if the process ends first (the transaction that defers work keeps a
+//! durable note of it).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -46,6 +47,13 @@ impl Database {
         removed
     }
 
+    /// Ghosts of transactions below can go: every snapshot sees them, and they are settled, so that
+    /// whoever finds no row any more has nothing to wait for.
+    fn cleanable(&self) -> TxnId {
+        let settled = self.txns().look_for_settled(|commit| self.log().is_durable(commit));
+        self.txns().oldest_xmin().min(settled)
+    }
+
     /// `later`: pages that are to be visited again, once every snapshot sees a transaction.
     /// `empty`: leaves without rows whose place in their index is not known.
     fn clean_pages(
@@ -56,10 +64,10 @@ impl Database {
     ) -> Result<u64, TxnError> {
         let mut removed = 0;
         // What scans have met, for instance ghosts that a restart has forgotten, can go at once.
-        self.ghosts().add(TxnId(0), self.store().take_ghosts(self.txns().oldest_xmin()));
+        self.ghosts().add(TxnId(0), self.store().take_ghosts(self.cleanable()));
         while end.is_none_or(|end| Instant::now() < end) {
             self.check_online()?;
-            let xmin = self.txns().oldest_xmin();
+            let xmin = self.cleanable();
             let pages = self.ghosts().take(xmin, BATCH);
             if pages.is_empty() {
                 break;

@@ -3,12 +3,19 @@
 //! data it answers every change with the cause and is repaired only by opening it again; closing it
 //! leaves nothing to redo.
 
+mod deferred;
+mod errands;
 mod settings;
 mod status;
 mod units;
 
+pub use deferred::Deferred;
+pub use errands::Errand;
 pub use status::Status;
 pub(crate) use units::Units;
+
+use deferred::DeferredQueue;
+use errands::Errands;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
@@ -23,10 +30,9 @@ use pages::{
 use wal::{Log, Lsn};
 
 use crate::background::{Bell, Threads};
-use crate::background_state::{Deferred, DeferredQueue, Discards, Flusher, GhostQueue, Sweep};
+use crate::background_state::{Discards, Flusher, GhostQueue, Sweep};
 use crate::checkpoint_state::Checkpointer;
 use crate::counters::TxnCounters;
-use crate::errands::Errands;
 use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
 use crate::locks::LockManager;
@@ -405,7 +411,7 @@ impl Database {
     }
 
     /// A sink for records of the system.
-    pub fn system_sink(&self) -> SystemWriter<'_> {
+    pub(crate) fn system_sink(&self) -> SystemWriter<'_> {
         SystemWriter(self)
     }
 

@@ -8,16 +8,14 @@
 
 use std::fmt;
 
-use pages::{RecordBuilder, RecordKind};
+use pages::{PageError, RecordBuilder, RecordKind};
 use wal::Lsn;
-
-use crate::error::TxnError;
 
 /// Identity of a database, as in its files.
 pub type DatabaseGuid = [u8; 16];
 
 /// Most databases of one transaction.
-pub const MAX_DATABASES: usize = 1000;
+pub(crate) const MAX_DATABASES: usize = 1000;
 
 /// Payload of the records that list decisions: the checkpoint they belong to, then the decisions.
 pub(crate) const DECISIONS: RecordKind = RecordKind::Misc(2);
@@ -86,12 +84,11 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn put(&self, rec: &mut RecordBuilder, time_us: u64) -> Result<(), TxnError> {
+    pub(crate) fn put(&self, rec: &mut RecordBuilder, time_us: u64) -> Result<(), PageError> {
         let parts =
             [&time_us.to_le_bytes()[..], &self.id.0, &self.coordinator, self.name.as_bytes()];
         let bytes = parts.concat();
-        rec.begin(RecordKind::Prepare).payload(&bytes)?;
-        Ok(())
+        rec.begin(RecordKind::Prepare).payload(&bytes)
     }
 
     pub(crate) fn read(payload: &[u8]) -> Option<Prepared> {
@@ -124,11 +121,10 @@ impl Decision {
     }
 
     /// The coordinator's Commit record.
-    pub fn put(&self, rec: &mut RecordBuilder, time_us: u64) -> Result<(), TxnError> {
+    pub fn put(&self, rec: &mut RecordBuilder, time_us: u64) -> Result<(), PageError> {
         let mut bytes = time_us.to_le_bytes().to_vec();
         self.encode(&mut bytes);
-        rec.begin(RecordKind::Commit).payload(&bytes)?;
-        Ok(())
+        rec.begin(RecordKind::Commit).payload(&bytes)
     }
 
     /// The decision in a Commit record; `None` in that of a transaction in one database, and in a

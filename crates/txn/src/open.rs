@@ -11,7 +11,7 @@ use disk::{BlockFile, Disk, DiskError, OpenMode};
 use pages::{DataFiles, FileSpec, Home, InstanceId, LogHandle, Store, TxnId};
 use wal::{Log, LogIdentity, LogOptions};
 
-use crate::backup::BackupState;
+use crate::backup_state::BackupState;
 
 use crate::checkpoint::decode_header;
 use crate::database::{Database, Env};

@@ -4,8 +4,11 @@
 //! durable; a transaction that is dropped is rolled back.
 
 mod commit;
+mod row_locks;
 mod undo;
 mod write;
+
+use row_locks::RowLocks;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,11 +17,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pages::{LatestUpdates, PageError, PageId, RecordKind, TxnId, UnitId, boundary_record};
 use wal::Lsn;
 
-use crate::background_state::Deferred;
-use crate::database::{Database, Status};
+use crate::database::{Database, Deferred, Status};
 use crate::error::TxnError;
 use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
-use crate::row_locks::RowLocks;
 use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
@@ -206,13 +207,8 @@ impl Txn {
     }
 
     /// Only a rollback is possible any more (a failed rollback to a savepoint, a deadlock).
-    pub fn is_doomed(&self) -> bool {
+    pub(crate) fn is_doomed(&self) -> bool {
         self.doomed
-    }
-
-    /// Forbids the commit.
-    pub fn doom(&mut self) {
-        self.doomed = true;
     }
 
     pub(crate) fn wait_args(&self) -> WaitArgs {

@@ -12,6 +12,8 @@
 //! transaction that has no number up to the snapshot's when it is asked about will get a larger
 //! one: answers do not change.
 
+mod running;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -20,9 +22,10 @@ use parking_lot::Mutex;
 use crate::end_ring::EndRing;
 use crate::live::{Clock, LiveSnapshots, Place};
 use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, Who};
-use crate::running::{Active, Running};
+use crate::settled::Settled;
 use access::{Endings, Snapshot};
 use pages::{PageId, TxnId};
+use running::{Active, Running};
 use wal::Lsn;
 
 /// What the log knows of a running transaction. Its mutex is held while the transaction appends, so
@@ -111,6 +114,7 @@ pub struct TxnTable {
     clock: Clock,
     ring: EndRing,
     live: LiveSnapshots,
+    settled: Settled,
 }
 
 impl TxnTable {
@@ -128,6 +132,7 @@ impl TxnTable {
             clock: Clock::new(next),
             ring: EndRing::new(size, next),
             live: LiveSnapshots::default(),
+            settled: Settled::new(next),
         }
     }
 
@@ -199,6 +204,7 @@ impl TxnTable {
         let mut t = self.inner.lock();
         self.jump(&mut t, id);
         self.ring.bring_back(id.0);
+        self.settled.lower(id);
         let (hold, owner) = (log.begin, who.id);
         t.running.insert(Active { id, hold, owner, waited: false, shared: shared.clone() });
         self.clock.lower_hold(t.running.first().map_or(hold, |a| a.hold));
@@ -240,6 +246,18 @@ impl TxnTable {
         TxnId(self.clock.oldest())
     }
 
+    /// Every transaction below this id has ended, and those of them that committed fully durably
+    /// are on disk, as far as was known when this was looked at last.
+    #[inline]
+    pub(crate) fn settled_below(&self) -> TxnId {
+        self.settled.below()
+    }
+
+    /// The same, after a look at what has become durable since.
+    pub(crate) fn look_for_settled(&self, is_durable: impl Fn(Lsn) -> bool) -> TxnId {
+        self.settled.look(&self.clock, is_durable)
+    }
+
     /// Waits until `txn` has ended; at once if it has.
     pub fn wait_for(&self, who: Who, txn: TxnId, args: WaitArgs) -> Result<(), LockError> {
         self.locks.wait_txn(who, self.db, txn, args, || {
@@ -274,7 +292,7 @@ impl TxnTable {
     }
 
     /// Every live and future snapshot sees every transaction below: their ghosts can go.
-    pub fn oldest_xmin(&self) -> TxnId {
+    pub(crate) fn oldest_xmin(&self) -> TxnId {
         let mut oldest = self.clock.oldest();
         self.live.each(|s| oldest = oldest.min(s.xmin));
         TxnId(oldest)
@@ -295,7 +313,7 @@ impl TxnTable {
     }
 
     /// Snapshots that are taken from now on need no log from before now, if nobody runs.
-    pub fn note_log_end(&self, log_end: impl FnOnce() -> Lsn) {
+    pub(crate) fn note_log_end(&self, log_end: impl FnOnce() -> Lsn) {
         let t = self.inner.lock();
         if t.running.first().is_none() {
             self.clock.raise_hold(log_end());
@@ -314,7 +332,7 @@ impl TxnTable {
 
     /// The newest fully durable commit, or an earlier record of the same log block; zero before the
     /// first.
-    pub fn newest_commit(&self) -> Lsn {
+    pub(crate) fn newest_commit(&self) -> Lsn {
         self.clock.commit()
     }
 

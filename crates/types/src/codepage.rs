@@ -11,7 +11,7 @@ use compact_str::CompactString;
 use encoding_rs::Encoding;
 
 pub use crate::units::utf16_len;
-use crate::units::{self, unit_len};
+use crate::units::{self, is_ascii, unit_len};
 use bestfit::best_fit;
 
 /// How the bytes of char and varchar become characters.
@@ -98,7 +98,7 @@ impl CodePage {
     }
 
     /// Bytes of a character, or of what stands for it.
-    pub fn char_len(self, c: char) -> usize {
+    pub(crate) fn char_len(self, c: char) -> usize {
         match self {
             // What it lacks is one byte, or a '?' for each unit.
             CodePage::Latin => unit_len(c),
@@ -219,23 +219,6 @@ pub fn replaced(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|c| push_fitting(c, fitting_byte(c).map(decode_byte), &mut out));
     Some(out)
-}
-
-/// Whether all bytes are ASCII; eight at a time also for short texts, where the standard check goes
-/// byte by byte.
-#[inline]
-pub fn is_ascii(bytes: &[u8]) -> bool {
-    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-    match bytes.last_chunk::<8>() {
-        Some(last) => {
-            let (chunks, _) = bytes.as_chunks::<8>();
-            let all = chunks
-                .iter()
-                .fold(u64::from_le_bytes(*last), |all, c| all | u64::from_le_bytes(*c));
-            all & HIGH_BITS == 0
-        }
-        None => bytes.iter().fold(0, |all, b| all | b) < 0x80,
-    }
 }
 
 #[cfg(test)]

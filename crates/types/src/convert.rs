@@ -3,8 +3,11 @@
 //! its scale, or SQL Server's error; NULL stays NULL. TRY_CAST and TRY_CONVERT are the caller's: an
 //! error becomes NULL.
 
+mod binary;
+pub mod hierarchy;
 mod numbers;
 mod strings;
+pub(crate) mod xml;
 
 pub(crate) use numbers::narrow_integer;
 use numbers::{integer_value, to_bit, to_decimal, to_float, to_money};
@@ -15,13 +18,13 @@ pub(crate) use strings::{fit_bytes, fit_string, fit_string_looking, text_bytes, 
 use crate::codepage::CodePage;
 use crate::collation::Collation;
 use crate::datatype::{Conversion, DataType, conversion};
+use crate::dateparse;
 use crate::datetime::{DAY_1900, DAY_TICKS, Moment};
 use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
 use crate::look::{GO_ON, Look};
 use crate::numtext;
 use crate::value::{Value, of_variant};
-use crate::{convertbin, converthierarchy, convertxml, dateparse};
 
 /// Who asks for a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -177,16 +180,16 @@ pub fn convert_by(
     }
     check_conversion(from, to, mode)?;
     if from == DataType::Xml || to == DataType::Xml {
-        return convertxml::convert(value, from, to, how);
+        return xml::convert(value, from, to, how);
     }
     if from == DataType::HierarchyId || to == DataType::HierarchyId {
-        return converthierarchy::convert(value, from, to, mode);
+        return hierarchy::convert(value, from, to, mode);
     }
     match to {
         DataType::SqlVariant => Ok(of_variant(value.clone(), from, Collation::DEFAULT)),
         _ if to.is_string() => to_string(value, from, to, how),
         _ if to.is_binary() => {
-            let bytes = convertbin::to_binary(value, from, to, (style, page), look)?;
+            let bytes = binary::to_binary(value, from, to, (style, page), look)?;
             fit_bytes(bytes, to, mode)
         }
         DataType::Bit => to_bit(value, from),
@@ -248,7 +251,7 @@ fn to_temporal(
         return moment.to_value(to).ok_or_else(|| SqlError::date_out_of_range(from, to));
     }
     if let Value::Bytes(b) = value {
-        return convertbin::temporal_from_bytes(b, to)
+        return binary::temporal_from_bytes(b, to)
             .ok_or_else(|| SqlError::error_converting(from, to));
     }
     // Numbers are days since 1900-01-01 with a fraction, for datetime and smalldatetime only.

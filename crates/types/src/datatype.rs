@@ -120,7 +120,7 @@ impl DataType {
     }
 
     /// The name of a decimal type; `decimal` for any other type.
-    pub fn decimal_name(self) -> DecimalName {
+    pub(crate) fn decimal_name(self) -> DecimalName {
         match self {
             DataType::Decimal { name, .. } => name,
             _ => DecimalName::Decimal,

@@ -30,12 +30,12 @@ pub(crate) const MINUTE: u64 = 600_000_000;
 const SECOND: u64 = 10_000_000;
 
 /// Gregorian leap years.
-pub fn is_leap(year: i32) -> bool {
+pub(crate) fn is_leap(year: i32) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// Days of a month, 0 for a month outside 1..=12.
-pub fn days_in_month(year: i32, month: u32) -> u32 {
+pub(crate) fn days_in_month(year: i32, month: u32) -> u32 {
     match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,
@@ -444,7 +444,7 @@ fn civil(year: i64, month: i64, day: i64) -> Option<i32> {
 }
 
 /// Hours, minutes, seconds and a fraction in 100 ns as ticks since midnight.
-pub fn ticks_of_day(hour: i64, minute: i64, second: i64, fraction: i64) -> Option<u64> {
+pub(crate) fn ticks_of_day(hour: i64, minute: i64, second: i64, fraction: i64) -> Option<u64> {
     let sound = (0..24).contains(&hour)
         && (0..60).contains(&minute)
         && (0..60).contains(&second)

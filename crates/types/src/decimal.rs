@@ -14,7 +14,7 @@ use crate::error::SqlError;
 pub const MAX_PRECISION: u8 = 38;
 
 /// Powers of ten from 10^0 to 10^38.
-pub const POW10: [i128; 39] = {
+pub(crate) const POW10: [i128; 39] = {
     let mut table = [1i128; 39];
     let mut i = 1;
     while i < 39 {
@@ -257,7 +257,12 @@ impl Decimal {
 
     /// Sum in a given type. Error: 8115.
     #[inline]
-    pub fn add_as(self, other: Decimal, precision: u8, scale: u8) -> Result<Decimal, SqlError> {
+    pub(crate) fn add_as(
+        self,
+        other: Decimal,
+        precision: u8,
+        scale: u8,
+    ) -> Result<Decimal, SqlError> {
         if self.scale == other.scale && scale == self.scale {
             let sum = self.mantissa().checked_add(other.mantissa());
             return sum
@@ -298,7 +303,12 @@ impl Decimal {
 
     /// Product in a given type. Error: 8115.
     #[inline]
-    pub fn mul_as(self, other: Decimal, precision: u8, scale: u8) -> Result<Decimal, SqlError> {
+    pub(crate) fn mul_as(
+        self,
+        other: Decimal,
+        precision: u8,
+        scale: u8,
+    ) -> Result<Decimal, SqlError> {
         let from = self.scale + other.scale;
         let product = || match (self.small(), other.small()) {
             (Some(a), Some(b)) => Some(i128::from(a) * i128::from(b)),
@@ -340,15 +350,13 @@ impl Decimal {
         Decimal::new(quotient, precision, scale).ok_or_else(fail)
     }
 
-    /// Remainder with the dividend's sign, in the type that [`modulo_type`] gives. Errors: 8134,
-    /// 8115.
-    pub fn checked_rem(self, other: Decimal) -> Result<Decimal, SqlError> {
-        let (precision, scale) = modulo_type(self.parts(), other.parts());
-        self.rem_as(other, precision, scale)
-    }
-
     /// Remainder in a given type. Errors: 8134, 8115.
-    pub fn rem_as(self, other: Decimal, precision: u8, scale: u8) -> Result<Decimal, SqlError> {
+    pub(crate) fn rem_as(
+        self,
+        other: Decimal,
+        precision: u8,
+        scale: u8,
+    ) -> Result<Decimal, SqlError> {
         if other.is_zero() {
             return Err(SqlError::divide_by_zero());
         }

@@ -55,29 +55,6 @@ fn decimal_display(text: &str) -> String {
     }
 }
 
-/// Columns that a type's widest text takes, for aligned output: never above 256.
-pub fn display_width(ty: DataType) -> usize {
-    let width = match ty {
-        DataType::Bit => 1,
-        DataType::TinyInt => 3,
-        DataType::SmallInt => 6,
-        DataType::Int => 11,
-        DataType::BigInt => 20,
-        DataType::Decimal { precision, .. } => usize::from(precision) + 2,
-        DataType::Float => 24,
-        DataType::Real => 14,
-        DataType::Money => 21,
-        DataType::SmallMoney => 12,
-        DataType::UniqueIdentifier => 36,
-        DataType::RowVersion => 18,
-        DataType::Binary(n) => 2 + 2 * usize::from(n),
-        DataType::VarBinary(len) => 2 + 2 * len.limit().unwrap_or(127),
-        _ if ty.is_temporal() => usize::from(ty.precision()),
-        _ => ty.length().unwrap_or(256),
-    };
-    width.min(256)
-}
-
 /// UTF-16 units of a text, exported for drivers that align columns as clients count them.
 pub fn text_width(text: &str) -> usize {
     utf16_len(text)

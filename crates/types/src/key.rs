@@ -7,7 +7,10 @@
 use crate::collation::Collation;
 use crate::datatype::DataType;
 use crate::datetime::{DAY_TICKS, DAY_TICKS_300, MAX_DAY};
-use crate::decimal::{Decimal, MAX_PRECISION, POW10};
+use crate::decimal::Decimal;
+use crate::key_bytes::{
+    GUID_ORDER, ordered_i32, put_any_decimal, put_bytes, put_float, put_guid, put_i32, turn,
+};
 use crate::value::Value;
 
 /// One column of a key.
@@ -22,14 +25,10 @@ const NULL: u8 = 0;
 const NOT_NULL: u8 = 1;
 /// Digits of a decimal key that fits 8 bytes.
 const SHORT_DECIMAL: u8 = 18;
-/// Most digits of a decimal after the point.
-const MAX_SCALE: u8 = MAX_PRECISION;
 /// 1753-01-01 and 9999-12-31 in days since 1900-01-01.
 const FIRST_DATETIME: i32 = -53_690;
 const LAST_DATETIME: i32 = 2_958_463;
 const DAY_MINUTES: u16 = 1440;
-/// SQL Server's order of a stored uniqueidentifier's bytes, most significant first.
-const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
 
 /// Appends the key of these columns.
 pub fn encode_key(cols: &[(&Value, KeyPart)], out: &mut Vec<u8>) {
@@ -83,15 +82,6 @@ fn encode_nullable(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
     }
 }
 
-/// The other way round when descending.
-fn turn(descending: bool, bytes: &mut [u8]) {
-    if descending {
-        for byte in bytes {
-            *byte = !*byte;
-        }
-    }
-}
-
 fn encode_value(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}
@@ -126,20 +116,6 @@ fn encode_value(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of a GUID in their order.
-pub(crate) fn put_guid(g: &[u8; 16], out: &mut Vec<u8>) {
-    out.extend(GUID_ORDER.iter().map(|&i| g[i]));
-}
-
-#[inline]
-fn ordered_i32(n: i32) -> [u8; 4] {
-    ((n as u32) ^ 0x8000_0000).to_be_bytes()
-}
-
-pub(crate) fn put_i32(n: i32, out: &mut Vec<u8>) {
-    out.extend_from_slice(&ordered_i32(n));
-}
-
 fn put_i64(n: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&((n as u64) ^ (1 << 63)).to_be_bytes());
 }
@@ -158,44 +134,6 @@ fn put_decimal(d: Decimal, ty: DataType, out: &mut Vec<u8>) {
     } else {
         out.extend_from_slice(&((mantissa as u128) ^ (1 << 127)).to_be_bytes());
     }
-}
-
-/// A decimal as 0.ddd * 10^e: sign, e, 38 digits, so that 1.0 and 1.00 are one key.
-pub(crate) fn put_any_decimal(d: Decimal, out: &mut Vec<u8>) {
-    let mantissa = d.mantissa();
-    let magnitude = mantissa.unsigned_abs();
-    let digits = magnitude.checked_ilog10().map_or(0, |n| n + 1);
-    if digits == 0 {
-        out.push(1);
-        return;
-    }
-    // At least 1, as a scale is at most 38.
-    let exponent = MAX_SCALE + 1 + digits as u8 - d.scale();
-    let shift = usize::from(MAX_SCALE).saturating_sub(digits as usize);
-    let magnitude = magnitude * POW10[shift].unsigned_abs();
-    let start = out.len() + 1;
-    out.push(if mantissa < 0 { 0 } else { 2 });
-    out.push(exponent);
-    out.extend_from_slice(&magnitude.to_be_bytes());
-    turn(mantissa < 0, &mut out[start..]);
-}
-
-pub(crate) fn put_float(f: f64, out: &mut Vec<u8>) {
-    // -0.0 equals 0.0
-    let bits = if f == 0.0 { 0 } else { f.to_bits() };
-    let ordered = if bits >> 63 == 1 { !bits } else { bits ^ (1 << 63) };
-    out.extend_from_slice(&ordered.to_be_bytes());
-}
-
-/// Binary values compare as if padded with zeros: trailing zeros go, 0 and 1 are escaped, 0 ends.
-pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    for &byte in crate::ops::without_trailing_zeros(bytes) {
-        match byte {
-            0 | 1 => out.extend_from_slice(&[1, byte + 1]),
-            _ => out.push(byte),
-        }
-    }
-    out.push(0);
 }
 
 /// Whether a key keeps the values of a type as they are. Strings lose their case and trailing
@@ -361,9 +299,4 @@ impl Bytes<'_, '_> {
     fn time(&mut self) -> Option<u64> {
         Some(u64::from_be_bytes(self.take()?)).filter(|ticks| *ticks < DAY_TICKS)
     }
-}
-
-/// The order of two stored uniqueidentifiers.
-pub(crate) fn compare_guids(a: &[u8; 16], b: &[u8; 16]) -> std::cmp::Ordering {
-    GUID_ORDER.iter().map(|&i| a[i]).cmp(GUID_ORDER.iter().map(|&i| b[i]))
 }

@@ -1,7 +1,9 @@
 //! The languages of sessions, and the orders of dates. Guarantee: a [`Dialect`] is a language of
 //! [`LANGUAGES`] with one of the six orders.
 
-pub use crate::language_names::LANGUAGES;
+mod names;
+
+pub use names::LANGUAGES;
 
 /// Order of day, month and year in dates of digits (SET DATEFORMAT).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,7 +44,7 @@ impl DateOrder {
     }
 
     /// The order that a CONVERT style reads; `None` where the session's holds.
-    pub fn of_style(style: i32) -> Option<DateOrder> {
+    pub(crate) fn of_style(style: i32) -> Option<DateOrder> {
         match style {
             1 | 10 | 22 | 101 | 110 => Some(DateOrder::Mdy),
             3..=6 | 13 | 103..=106 | 113 => Some(DateOrder::Dmy),
@@ -90,7 +92,7 @@ impl Language {
     }
 
     /// The short name of a month 1 to 12.
-    pub fn short_month(&self, month: u32) -> &'static str {
+    pub(crate) fn short_month(&self, month: u32) -> &'static str {
         nth(self.short_months, month)
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A float in CONVERT's style: 0 six digits where needed, 1 eight, 2 sixteen, 3 seventeen, always
 /// `1.5e+003` for 1 to 3.
-pub fn float_text(value: f64, style: i32) -> String {
+pub(crate) fn float_text(value: f64, style: i32) -> String {
     let digits = match style {
         1 => 8,
         2 => 16,
@@ -40,7 +40,7 @@ fn with_exponent(mantissa: &str, exponent: i32) -> String {
 
 /// A float as a result set shows it: the shortest digits that read back as the same number, `1.0`,
 /// `0.1`, `1.0E+20`.
-pub fn float_display(shortest: &str) -> String {
+pub(crate) fn float_display(shortest: &str) -> String {
     let Some((mantissa, exponent)) = shortest.split_once('e') else {
         return shortest.to_owned();
     };
@@ -69,7 +69,7 @@ pub fn float_display(shortest: &str) -> String {
 
 /// A float from text; an empty text is 0. `None` for anything but digits, point, sign and exponent,
 /// and for numbers beyond the type.
-pub fn parse_float(text: &str) -> Option<f64> {
+pub(crate) fn parse_float(text: &str) -> Option<f64> {
     let text = text.trim();
     if text.is_empty() {
         return Some(0.0);
@@ -84,7 +84,7 @@ pub fn parse_float(text: &str) -> Option<f64> {
 
 /// What an integer's text holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ParsedInteger {
+pub(crate) enum ParsedInteger {
     Number(i64),
     /// Digits, but more than a bigint holds.
     TooLarge,
@@ -92,7 +92,7 @@ pub enum ParsedInteger {
 }
 
 /// An integer from text; an empty text is 0.
-pub fn parse_integer(text: &str) -> ParsedInteger {
+pub(crate) fn parse_integer(text: &str) -> ParsedInteger {
     let text = text.trim();
     if text.is_empty() {
         return ParsedInteger::Number(0);
@@ -105,7 +105,7 @@ pub fn parse_integer(text: &str) -> ParsedInteger {
 }
 
 /// Money (1/10000) as text: style 0 two decimals, 1 two decimals and commas, 2 four decimals.
-pub fn money_text(value: i64, style: i32) -> String {
+pub(crate) fn money_text(value: i64, style: i32) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let magnitude = value.unsigned_abs();
     if style == 2 || style == 126 {
@@ -179,7 +179,7 @@ pub fn parse_money(text: &str) -> Option<Option<i64>> {
 }
 
 /// Lower-case or upper-case hexadecimal digits after an optional prefix.
-pub fn hex_text(prefix: &str, bytes: &[u8]) -> String {
+pub(crate) fn hex_text(prefix: &str, bytes: &[u8]) -> String {
     let mut out = String::with_capacity(prefix.len() + bytes.len() * 2);
     out.push_str(prefix);
     for byte in bytes {

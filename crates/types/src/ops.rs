@@ -11,15 +11,9 @@ use crate::datatype::{DataType, Len, MAX_BYTES, MAX_UNITS};
 use crate::datetime::DAY_TICKS_300;
 use crate::decimal::{self, Decimal};
 use crate::error::SqlError;
-use crate::key::compare_guids;
+use crate::key_bytes::{compare_guids, without_trailing_zeros};
 use crate::units;
 use crate::value::Value;
-
-/// The bytes up to the last that is not zero: binary values compare as if padded with zeros.
-pub(crate) fn without_trailing_zeros(bytes: &[u8]) -> &[u8] {
-    let length = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
-    &bytes[..length]
-}
 
 /// SQL's order of two values of one type; `None` when either is NULL or the kinds differ.
 #[inline]

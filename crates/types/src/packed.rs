@@ -79,7 +79,7 @@ fn pack(value: &Value, out: &mut Vec<u8>) {
             // As a column stores it: what is one can be stored, or reading it back says what is
             // wrong.
             let mut bytes = Vec::new();
-            let _ = crate::variantcell::encode(value, &mut bytes);
+            let _ = crate::rowcell::variant::encode(value, &mut bytes);
             put_long(VARIANT, &bytes, out);
         }
     }
@@ -180,7 +180,7 @@ fn unpack(rest: &mut &[u8], place: &mut Value) -> Option<()> {
             offset: i16::from_le_bytes(take(rest)?),
         },
         GUID => Value::Guid(take(rest)?),
-        VARIANT => crate::variantcell::decode(take_long(rest)?)?,
+        VARIANT => crate::rowcell::variant::decode(take_long(rest)?)?,
         _ => return None,
     };
     Some(())

@@ -2,6 +2,8 @@
 //! value; decoding checks every number and date for its type's range, so no stored byte can become
 //! an impossible value.
 
+pub(crate) mod variant;
+
 use std::sync::Arc;
 
 use compact_str::CompactString;
@@ -214,7 +216,7 @@ pub(crate) fn encode_fixed(cell: Cell, value: &Value, slot: &mut [u8]) -> Result
 
 #[inline(always)]
 fn put_char(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
-    if codepage::is_ascii(text.as_bytes()) {
+    if units::is_ascii(text.as_bytes()) {
         if text.len() > slot.len() {
             return Err(SqlError::truncation(text));
         }
@@ -393,7 +395,7 @@ pub(crate) fn encode_bytes(cell: Cell, value: &Value, out: &mut Vec<u8>) -> Resu
             out.extend_from_slice(b);
             (b.len(), limit)
         }
-        (Cell::Variant, value) => return crate::variantcell::encode(value, out),
+        (Cell::Variant, value) => return variant::encode(value, out),
         (Cell::Xml, Value::Str(s)) => {
             out.extend_from_slice(s.as_bytes());
             return Ok(());
@@ -422,7 +424,7 @@ pub(crate) fn decode_bytes_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
         Cell::NVarChar { .. } => *place = Value::Str(wide_text(bytes)?),
         Cell::VarBinary { .. } => *place = Value::Bytes(Arc::from(bytes)),
         Cell::Xml => *place = Value::Str(CompactString::from_utf8(bytes).ok()?),
-        Cell::Variant => *place = crate::variantcell::decode(bytes)?,
+        Cell::Variant => *place = variant::decode(bytes)?,
         _ => return None,
     }
     Some(())
@@ -431,10 +433,10 @@ pub(crate) fn decode_bytes_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
 /// Puts a text of code page 1252 into a place.
 #[inline(always)]
 fn set_latin(place: &mut Value, bytes: &[u8]) {
-    if codepage::is_ascii(bytes) {
+    if units::is_ascii(bytes) {
         // ASCII is UTF-8 as it stands; the check inside is what replaces an unchecked conversion.
         if let Ok(text) = std::str::from_utf8(bytes) {
-            set_text(place, text);
+            place.set_text(text);
             return;
         }
     }
@@ -444,32 +446,17 @@ fn set_latin(place: &mut Value, bytes: &[u8]) {
 /// Appends a text as UTF-16LE.
 pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() * 2);
-    if codepage::is_ascii(text.as_bytes()) {
+    if units::is_ascii(text.as_bytes()) {
         out.extend(text.bytes().flat_map(|b| [b, 0]));
     } else {
         out.extend(units::units(text).flat_map(u16::to_le_bytes));
     }
 }
 
-/// Puts a text into a place; a long one into the memory of the string that is there, if that has
-/// about its size. (For short ones a new string is faster: it needs no memory.)
-#[inline(always)]
-pub(crate) fn set_text(place: &mut Value, text: &str) {
-    if text.len() > size_of::<CompactString>()
-        && let Value::Str(old) = place
-        && (text.len()..=2 * text.len()).contains(&old.capacity())
-    {
-        old.clear();
-        old.push_str(text);
-        return;
-    }
-    *place = Value::Str(CompactString::new(text));
-}
-
 /// Text of code page 1252.
 #[inline]
-pub fn latin_text(bytes: &[u8]) -> CompactString {
-    if codepage::is_ascii(bytes) {
+pub(crate) fn latin_text(bytes: &[u8]) -> CompactString {
+    if units::is_ascii(bytes) {
         // ASCII is UTF-8 as it stands; the check inside is what replaces an unchecked conversion.
         if let Ok(text) = CompactString::from_utf8(bytes) {
             return text;

@@ -15,8 +15,6 @@ use std::str::Chars;
 
 use compact_str::CompactString;
 
-use crate::codepage::is_ascii;
-
 /// The code point under which U+D800 is held; what follows is held in order up to the last one.
 const FIRST_LONE: u32 = 0x10_F800;
 /// The first byte in UTF-8 of all that stand for lone halves.
@@ -67,6 +65,23 @@ pub fn halves(c: char) -> Option<(char, char)> {
 #[inline]
 pub fn unit_len(c: char) -> usize {
     1 + usize::from((0x1_0000..FIRST_LONE).contains(&u32::from(c)))
+}
+
+/// Whether all bytes are ASCII; eight at a time also for short texts, where the standard check goes
+/// byte by byte.
+#[inline]
+pub fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    match bytes.last_chunk::<8>() {
+        Some(last) => {
+            let (chunks, _) = bytes.as_chunks::<8>();
+            let all = chunks
+                .iter()
+                .fold(u64::from_le_bytes(*last), |all, c| all | u64::from_le_bytes(*c));
+            all & HIGH_BITS == 0
+        }
+        None => bytes.iter().fold(0, |all, b| all | b) < 0x80,
+    }
 }
 
 /// The units of a text.
@@ -127,7 +142,7 @@ pub struct Joined<I> {
 
 /// The characters of the joined text that units are.
 #[inline]
-pub fn chars_of<I: Iterator<Item = u16>>(units: I) -> Joined<I> {
+pub(crate) fn chars_of<I: Iterator<Item = u16>>(units: I) -> Joined<I> {
     Joined { units, ahead: None }
 }
 
@@ -354,7 +369,7 @@ pub fn has_halves(text: &str) -> bool {
 /// Where the first half begins of a character whose other half, each held by itself, is behind a
 /// byte.
 #[inline]
-pub fn half_before(text: &str, byte: usize) -> Option<usize> {
+pub(crate) fn half_before(text: &str, byte: usize) -> Option<usize> {
     let (before, behind) = text.split_at(byte);
     if behind.as_bytes().first() != Some(&LEAD) {
         return None;
@@ -390,7 +405,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 
 /// [`plain`], with another character for halves.
 #[inline]
-pub fn plain_with(text: &str, half: char) -> Cow<'_, str> {
+pub(crate) fn plain_with(text: &str, half: char) -> Cow<'_, str> {
     if !has_halves(text) {
         return Cow::Borrowed(text);
     }

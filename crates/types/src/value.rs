@@ -235,10 +235,18 @@ impl Value {
     }
 
     /// Becomes a text; a long one goes into the memory of the string that is there, if that has
-    /// about its size.
-    #[inline]
+    /// about its size. (For short ones a new string is faster: it needs no memory.)
+    #[inline(always)]
     pub fn set_text(&mut self, text: &str) {
-        crate::rowcell::set_text(self, text);
+        if text.len() > size_of::<CompactString>()
+            && let Value::Str(old) = self
+            && (text.len()..=2 * text.len()).contains(&old.capacity())
+        {
+            old.clear();
+            old.push_str(text);
+            return;
+        }
+        *self = Value::Str(CompactString::new(text));
     }
 
     /// Bytes on the heap beside the value itself, for memory accounting.

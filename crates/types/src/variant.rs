@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use crate::convert::{Mode, convert};
 use crate::datatype::DataType;
 use crate::decimal::Decimal;
-use crate::key::{put_any_decimal, put_bytes, put_float, put_guid, put_i32};
+use crate::key_bytes::{put_any_decimal, put_bytes, put_float, put_guid, put_i32};
 use crate::value::Value;
 pub use crate::value::{Variant, of_variant as of, parts};
 

@@ -51,15 +51,6 @@ impl Lsn {
             + u128::from(self.slot)
     }
 
-    /// The inverse of [`to_numeric`](Self::to_numeric); `None` if a part is out of range.
-    pub fn from_numeric(number: u128) -> Option<Lsn> {
-        Some(Lsn {
-            vlf: u32::try_from(number / 10u128.pow(15)).ok()?,
-            block: u32::try_from(number / 10u128.pow(5) % 10u128.pow(10)).ok()?,
-            slot: u16::try_from(number % 10u128.pow(5)).ok()?,
-        })
-    }
-
     /// The decimal colon form, `43:24059:73`.
     pub fn to_decimal(self) -> String {
         format!("{}:{}:{}", self.vlf, self.block, self.slot)
@@ -125,7 +116,6 @@ mod tests {
             Some(33_000_000_028_800_001)
         );
         assert_eq!(Lsn::parse_decimal("1:2"), None);
-        assert_eq!(Lsn::from_numeric(99_999), None, "slot out of range");
     }
 
     proptest! {
@@ -134,7 +124,6 @@ mod tests {
             let lsn = |(vlf, block, slot)| Lsn { vlf, block, slot };
             let (a, b) = (lsn(a), lsn(b));
             prop_assert_eq!(Lsn::from_bytes(a.to_bytes()), a);
-            prop_assert_eq!(Lsn::from_numeric(a.to_numeric()), Some(a));
             prop_assert_eq!(Lsn::parse_hex(&a.to_string()), Some(a));
             prop_assert_eq!(Lsn::parse_decimal(&a.to_decimal()), Some(a));
             prop_assert_eq!(a.cmp(&b), a.to_bytes().cmp(&b.to_bytes()));

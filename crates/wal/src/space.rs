@@ -2,11 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::Lsn;
 use crate::block::{FIRST_BLOCK, HEADER};
 use crate::log::Log;
 use crate::stats::{LogSpace, LogStats, VlfInfo};
-use crate::vlf::distance;
-use crate::{LogError, Lsn};
 
 impl Log {
     /// Space of the log now.
@@ -67,27 +66,5 @@ impl Log {
             vlf_changes: tail.vlf_changes,
             ..counted
         }
-    }
-
-    /// Bytes of log between two records, VLFs that lie between them counted whole; for log_since_*
-    /// columns.
-    pub fn bytes_between(&self, from: Lsn, to: Lsn) -> Result<u64, LogError> {
-        let tail = self.tail.lock();
-        let place =
-            |lsn: Lsn| tail.history.index_of(lsn.vlf).and_then(|index| tail.map.place(index));
-        let (Some(first), Some(_)) = (place(from), place(to)) else {
-            return Err(LogError::NoRecord { lsn: from });
-        };
-        let end = distance(to.block);
-        if from.vlf == to.vlf {
-            return Ok(end.saturating_sub(distance(from.block)));
-        }
-        let between: u64 = (tail
-            .history
-            .since(from.vlf + 1)
-            .map(|(index, count)| tail.map.usable_range(index, count)))
-        .sum::<u64>()
-        .saturating_sub(tail.history.since(to.vlf).map(|(i, n)| tail.map.usable_range(i, n)).sum());
-        Ok(first.rest(from.block) + between + end)
     }
 }

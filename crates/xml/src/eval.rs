@@ -3,6 +3,7 @@
 
 mod axes;
 mod construct;
+pub(crate) mod functions;
 mod values;
 
 use std::cmp::Ordering;
@@ -13,7 +14,6 @@ use crate::error::{PLACE, QueryError};
 use crate::item::{Atom, Item};
 use crate::pace::{Pace, sorted};
 use crate::path::{Arithmetic, Clause, Compare, Expr};
-use crate::query::Query;
 use crate::tree::{Document, Name, NodeRef};
 
 use axes::in_order;
@@ -48,25 +48,6 @@ pub(crate) struct Run<'d> {
     externals: &'d [Option<Atom>],
     variables: Vec<Items>,
     focus: Focus,
-}
-
-impl Query {
-    /// Runs it over a document from a node on. `externals`: a value for each of
-    /// [`Query::externals`], none for NULL.
-    ///
-    /// # Errors
-    /// 40517 what is not there; a sequence where one item must be.
-    pub fn run<'d>(
-        &self,
-        document: &'d Document,
-        from: NodeRef,
-        externals: &'d [Option<Atom>],
-        pace: &'d Pace<'d>,
-    ) -> Result<Answer<'d>, QueryError> {
-        let mut run = Run::new(document, from, externals, self.variables, pace);
-        let items = run.eval(&self.expr)?;
-        Ok(Answer { run, items })
-    }
 }
 
 impl Answer<'_> {
@@ -143,6 +124,12 @@ impl<'d> Run<'d> {
             variables: vec![Vec::new(); variables],
             focus,
         }
+    }
+
+    /// What an expression gives.
+    pub fn answer(mut self, expr: &Expr) -> Result<Answer<'d>, QueryError> {
+        let items = self.eval(expr)?;
+        Ok(Answer { run: self, items })
     }
 
     pub fn focus(&self) -> &Focus {
@@ -294,7 +281,7 @@ impl<'d> Run<'d> {
                 let test = self.eval(test)?;
                 if self.truth(&test)? { self.eval(then) } else { self.eval(otherwise) }
             }
-            Expr::Call(function, args) => function.run(self, args),
+            Expr::Call(function, args) => functions::call(self, *function, args),
             Expr::Cast(cast, e) => {
                 let items = self.eval(e)?;
                 let value = self.first(&items)?.and_then(|a| cast_to(*cast, &a));

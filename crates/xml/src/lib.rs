@@ -8,10 +8,8 @@
 mod binary;
 mod build;
 mod change;
-mod constructor;
 mod error;
 mod eval;
-mod functions;
 mod item;
 mod pace;
 mod path;

@@ -92,6 +92,35 @@ pub(crate) enum Leaf {
     Instruction(CompactString, String),
 }
 
+/// What stands in an element, or in the value of an attribute.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Text(String),
+    Value(Expr),
+    Element(Constructor),
+    Comment(String),
+    Instruction(CompactString, String),
+}
+
+/// An element that a query makes.
+#[derive(Clone, Debug)]
+pub(crate) struct Constructor {
+    pub name: Name,
+    pub spaces: Vec<(CompactString, CompactString)>,
+    pub attributes: Vec<(Name, Vec<Content>)>,
+    pub content: Vec<Content>,
+}
+
+/// A function of the list as a query calls it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callee {
+    pub name: &'static str,
+    /// Gives as many items as it gets.
+    pub many: bool,
+    /// Its place in the list.
+    pub place: usize,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Clause {
     For { variable: usize, place: Option<usize>, of: Expr },
@@ -113,7 +142,7 @@ pub(crate) enum Expr {
     Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
     Negate(Box<Expr>),
     If(Box<[Expr; 3]>),
-    Call(&'static crate::functions::Function, Vec<Expr>),
+    Call(Callee, Vec<Expr>),
     Cast(Cast, Box<Expr>),
     /// A variable of the query.
     Variable(usize),
@@ -132,7 +161,7 @@ pub(crate) enum Expr {
         of: Box<Expr>,
         test: Box<Expr>,
     },
-    Element(Box<crate::constructor::Constructor>),
+    Element(Box<Constructor>),
     Leaf(Box<Leaf>),
 }
 

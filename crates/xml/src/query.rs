@@ -1,7 +1,9 @@
 //! The text of a query becomes a tree. Guarantees: names are in their namespaces (2229 for prefixes
 //! that nobody declared); functions exist and have the arguments they take; nesting is bounded.
 
+mod calls;
 mod clauses;
+mod constructor;
 mod steps;
 mod types;
 
@@ -12,11 +14,13 @@ use messages as msg;
 
 use crate::MAX_DEPTH;
 use crate::error::{PLACE, QueryError};
-use crate::functions;
+use crate::eval::{Answer, Run};
 use crate::item::Atom;
+use crate::pace::Pace;
 use crate::path::{Arithmetic, Axis, Compare, Expr, Step, Test};
 use crate::read::is_xml;
 use crate::scan::Scan;
+use crate::tree::{Document, NodeRef};
 
 use types::{cast_of, casted};
 
@@ -32,9 +36,9 @@ pub enum External {
 /// A compiled query.
 #[derive(Clone, Debug)]
 pub struct Query {
-    pub(crate) expr: Expr,
+    expr: Expr,
     externals: Vec<External>,
-    pub(crate) variables: usize,
+    variables: usize,
 }
 
 impl Query {
@@ -49,6 +53,21 @@ impl Query {
         let expr = parser.sequence()?;
         parser.end()?;
         Ok(Query { expr, externals: parser.externals, variables: parser.variables })
+    }
+
+    /// Runs it over a document from a node on. `externals`: a value for each of
+    /// [`Query::externals`], none for NULL.
+    ///
+    /// # Errors
+    /// 40517 what is not there; a sequence where one item must be.
+    pub fn run<'d>(
+        &self,
+        document: &'d Document,
+        from: NodeRef,
+        externals: &'d [Option<Atom>],
+        pace: &'d Pace<'d>,
+    ) -> Result<Answer<'d>, QueryError> {
+        Run::new(document, from, externals, self.variables, pace).answer(&self.expr)
     }
 
     /// What it asks of its surroundings, in the order of the values that a run is given.
@@ -374,53 +393,6 @@ impl<'t> Parser<'t> {
             return Err(self.scan.syntax());
         }
         self.call(prefix, local)
-    }
-
-    fn call(&mut self, prefix: &str, local: &str) -> Result<Expr, QueryError> {
-        self.scan.expect("(")?;
-        if prefix == "sql" {
-            let name = self.literal()?;
-            self.scan.expect(")")?;
-            let external = match local {
-                "variable" => External::Variable(name),
-                "column" => External::Column(name),
-                _ => return Err(functions::unknown(prefix, local, self)),
-            };
-            let known =
-                self.externals.iter().skip(self.inserted).position(|known| *known == external);
-            let number = known.map(|at| at + self.inserted).unwrap_or_else(|| {
-                self.externals.push(external);
-                self.externals.len() - 1
-            });
-            return Ok(Expr::External(number));
-        }
-        let mut args = Vec::new();
-        if !self.scan.at(")") {
-            loop {
-                args.push(self.single()?);
-                if !self.scan.eat(",") {
-                    break;
-                }
-            }
-        }
-        if !self.scan.eat(")") {
-            return Err(QueryError::of(msg::XQUERY_COMMA_EXPECTED, [&PLACE]));
-        }
-        if let ("xs" | "xdt", Some(cast), [_]) = (prefix, cast_of(prefix, local), &args[..]) {
-            return casted(cast, args.remove(0));
-        }
-        let function = functions::find(local).filter(|_| matches!(prefix, "" | "fn"));
-        let Some(function) = function else { return Err(functions::unknown(prefix, local, self)) };
-        if args.len() < *function.takes.start() {
-            return Err(QueryError::of(msg::XQUERY_TOO_FEW_ARGUMENTS, [&PLACE, &local]));
-        }
-        if args.len() > *function.takes.end() {
-            return Err(QueryError::of(msg::XQUERY_TOO_MANY_ARGUMENTS, [&PLACE, &local]));
-        }
-        if matches!(local, "position" | "last") && self.predicates == 0 {
-            return Err(QueryError::of(msg::XQUERY_OUTSIDE_PREDICATE, [&PLACE, &local]));
-        }
-        Ok(Expr::Call(function, args))
     }
 }
 

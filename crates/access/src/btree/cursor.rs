@@ -16,7 +16,7 @@ use super::ways::Found;
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
 use crate::snapshot::ReadMode;
-use crate::version::{all_visible, judge, resolve_batch};
+use crate::visible::{all_visible, judge, resolve_batch, watches_writers};
 use pages::{Lsn, PAGE_SIZE, Page, PageId, PageRef, ROW_HEADER, RowHeader};
 use std::ops::Bound;
 
@@ -366,10 +366,14 @@ pub(super) fn copy_rows(
         batch.put(page.bytes());
     }
     let clean = all_visible(page, mode);
+    let newest = watches_writers(page, mode, batch);
     for slot in begin..end {
         let content = page.slot(slot)?;
         let key_len =
             leaf_key(content).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?.len();
+        if newest && let Some((header, _)) = RowHeader::split(content) {
+            batch.writers.saw(header.txn);
+        }
         let state = if clean {
             RowState::Live
         } else {

@@ -8,7 +8,7 @@ use super::search::lower_bound;
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{Before, Page, PageMut, RecordBuilder, RowHeader, UnitId};
+use pages::{Before, Page, PageMut, RecordBuilder, RowHeader, RowUpdate, UnitId};
 
 /// One change of one entry.
 #[derive(Debug)]
@@ -221,15 +221,15 @@ fn update_entry(
     if !rec.should_take(entry.key.len() + before.carried() + new) {
         return Ok(Step::Flush);
     }
-    rec.update(
+    rec.update(&RowUpdate {
         slot,
-        entry.header.flags,
-        &entry.header,
-        Some(entry.key),
-        offset as u16,
+        flags: entry.header.flags,
+        old: &entry.header,
+        key: Some(entry.key),
+        at: offset as u16,
         before,
-        &value[at..at + new],
-    )?;
+        new_bytes: &value[at..at + new],
+    })?;
     *free = *free + old - new;
     Ok(Step::Settled)
 }

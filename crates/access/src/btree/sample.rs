@@ -10,7 +10,7 @@ use super::node::{check_node, inner_entry};
 use crate::batch::RowBatch;
 use crate::error::AccessError;
 use crate::snapshot::ReadMode;
-use crate::version::resolve_batch;
+use crate::visible::resolve_batch;
 use pages::PageRef;
 
 /// Ways down whose fan-outs tell how many leaves there are.

@@ -10,8 +10,8 @@
 use super::BTree;
 use super::node::{check_node, inner_entry, leaf_entry};
 use super::search::child_for;
+use crate::cleanup::Cleanup;
 use crate::error::AccessError;
-use crate::ghost::Cleanup;
 use crate::record::with_record;
 use crate::space;
 use pages::{Link, Page, PageId, PageMut, PageType, RecordBuilder, TxnId};

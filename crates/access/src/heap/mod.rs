@@ -22,7 +22,7 @@ use crate::error::{AccessError, corrupt};
 use crate::rid::Rid;
 use crate::snapshot::ReadMode;
 use crate::space::{Space, is_gone};
-use crate::version::{judge, resolve_batch};
+use crate::visible::{judge, resolve_batch, watches_writers};
 use insert::Points;
 use pages::{
     FORWARD, MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, Store, Unit, UnitId,
@@ -34,9 +34,6 @@ use std::sync::Arc;
 pub(crate) const BACK: usize = 8;
 /// Longest row of a heap in bytes.
 pub const MAX_ROW_LEN: usize = MAX_SLOT_LEN - ROW_HEADER - BACK;
-/// Every row is stored with at least this many bytes, so that a stub fits in its place. Shorter
-/// rows come back with zero bytes after them; row formats know their own length.
-pub const MIN_ROW_LEN: usize = BACK;
 /// Tries to catch two pages, or a row on the move, before the structure is taken to be damaged.
 pub(crate) const MAX_TRIES: usize = 100_000;
 
@@ -203,6 +200,9 @@ fn put_row(
         .len()
         .checked_sub(tail.into())
         .ok_or_else(|| corrupt(page.id(), "forwarded row is cut short"))?;
+    if watches_writers(page, mode, batch) {
+        batch.writers.saw(header.txn);
+    }
     let head = batch.put(content);
     Ok(RowRef {
         head,

@@ -7,7 +7,7 @@ use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::rid::Rid;
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{Before, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, UnitId};
+use pages::{Before, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, RowUpdate, UnitId};
 
 /// One change of one row.
 #[derive(Debug)]
@@ -40,7 +40,8 @@ impl<'a> HeapChange<'a> {
     }
 }
 
-/// A row in the form in which it is stored: at least `MIN_ROW_LEN` bytes.
+/// A row in the form in which it is stored: at least [`BACK`] bytes, so that a stub fits in its
+/// place. Shorter rows come back with zero bytes after them; row formats know their own length.
 pub(super) fn padded(row: &[u8]) -> ([u8; BACK], bool) {
     let mut bytes = [0; BACK];
     let short = row.len() < BACK;
@@ -272,15 +273,15 @@ impl Heap {
             let header = RowHeader { flags: old.header.flags | FORWARDED, ..old.header };
             rec.insert_raw_parts(slot, &[&header.to_bytes(), old.row, &old.rid.to_bytes()])?;
             let (at, o, n) = difference(old.row, row);
-            rec.update(
+            rec.update(&RowUpdate {
                 slot,
-                header.flags,
-                &header,
-                Some(&old.rid.to_bytes()),
-                at as u16,
-                Before::whole(&old.row[at..at + o]),
-                &row[at..at + n],
-            )?;
+                flags: header.flags,
+                old: &header,
+                key: Some(&old.rid.to_bytes()),
+                at: at as u16,
+                before: Before::whole(&old.row[at..at + o]),
+                new_bytes: &row[at..at + n],
+            })?;
             match from {
                 Some((page, slot)) => {
                     rec.page(page.id());
@@ -322,15 +323,15 @@ fn change_in_place(
                 let (at, o, n) = difference(old.row, row);
                 let before = Before::without(&old.row[at..at + o], at, w.wrote(&old.header));
                 let after = &row[at..at + n];
-                rec.update(
+                rec.update(&RowUpdate {
                     slot,
-                    old.header.flags,
-                    &old.header,
-                    Some(&key),
-                    at as u16,
+                    flags: old.header.flags,
+                    old: &old.header,
+                    key: Some(&key),
+                    at: at as u16,
                     before,
-                    after,
-                )?;
+                    new_bytes: after,
+                })?;
             }
         }
         heap.space.store.change(w, rec, &mut [page])?;
@@ -379,7 +380,15 @@ fn apply_row(
             if !rec.should_take(before.carried() + new) {
                 return Ok(Step::Flush);
             }
-            rec.update(slot, header.flags, &header, None, at as u16, before, &row[at..at + new])?;
+            rec.update(&RowUpdate {
+                slot,
+                flags: header.flags,
+                old: &header,
+                key: None,
+                at: at as u16,
+                before,
+                new_bytes: &row[at..at + new],
+            })?;
             *free = *free + old - new;
         }
     }

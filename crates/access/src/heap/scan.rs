@@ -9,7 +9,7 @@ use crate::error::{AccessError, corrupt};
 use crate::rid::Rid;
 use crate::snapshot::ReadMode;
 use crate::space::is_gone;
-use crate::version::{all_visible, judge, resolve_batch};
+use crate::visible::{all_visible, judge, resolve_batch, watches_writers};
 use pages::{FORWARD, FORWARDED, Page, PageId, PageType, ROW_HEADER, RowHeader};
 
 /// Pages that a scan is ahead of itself, and how many are asked for at a time.
@@ -164,6 +164,7 @@ fn copy_page(page: &Page, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bo
     let base = page.bytes().as_ptr() as usize;
     batch.put(page.bytes());
     let clean = all_visible(page, mode);
+    let newest = watches_writers(page, mode, batch);
     let mut stubs = false;
     for slot in 0..page.slot_count() {
         let content = page.slot(slot)?;
@@ -173,6 +174,9 @@ fn copy_page(page: &Page, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bo
         }
         if flags & FORWARDED != 0 {
             continue;
+        }
+        if newest && let Some((header, _)) = RowHeader::split(content) {
+            batch.writers.saw(header.txn);
         }
         let state = if flags & FORWARD != 0 {
             stubs = true;

@@ -3,8 +3,8 @@
 use super::insert::Found;
 use super::{BACK, Heap, Home, MAX_TRIES, forwarded, home, stub};
 use crate::Writer;
+use crate::cleanup::Cleanup;
 use crate::error::{AccessError, corrupt};
-use crate::ghost::Cleanup;
 use crate::record::with_record;
 use crate::rid::Rid;
 use crate::space::change_and_free;
@@ -17,6 +17,18 @@ use std::sync::Arc;
 
 /// Room that a record keeps for one small operation.
 const SMALL: usize = 128;
+
+/// An operation that is to be undone, and the row as the operation has left it.
+#[derive(Clone, Copy)]
+struct RowUndo<'r, 'u> {
+    undo: &'r Undo<'u>,
+    /// The number of the operation.
+    i: usize,
+    /// The row's home.
+    rid: Rid,
+    header: RowHeader,
+    row: &'r [u8],
+}
 
 impl Heap {
     /// Undoes operations from `end - 1` down, as far as they are on one page; returns the new end.
@@ -74,7 +86,8 @@ impl Heap {
                         return Ok(());
                     }
                     let row = body.to_vec();
-                    return self.undo_forward(undo, i, rid, &mut at_home, None, (header, &row), w);
+                    let change = RowUndo { undo, i, rid, header, row: &row };
+                    return self.undo_forward(change, &mut at_home, None, w);
                 }
                 Home::At(target) => {
                     let Some(mut page) = self.space.store.try_write(target.page) else {
@@ -89,15 +102,8 @@ impl Heap {
                         return Ok(());
                     }
                     let row = body[..body.len() - BACK].to_vec();
-                    return self.undo_at(
-                        undo,
-                        i,
-                        rid,
-                        &mut at_home,
-                        (&mut page, target.slot),
-                        (header, &row),
-                        w,
-                    );
+                    let change = RowUndo { undo, i, rid, header, row: &row };
+                    return self.undo_at(change, &mut at_home, (&mut page, target.slot), w);
                 }
             }
         }
@@ -105,22 +111,19 @@ impl Heap {
     }
 
     /// Undoes an operation of a forwarded row, where it is if that works.
-    #[allow(clippy::too_many_arguments)] // both places of the row, and what is done to it
     fn undo_at<'s>(
         &'s self,
-        undo: &Undo<'_>,
-        i: usize,
-        rid: Rid,
+        change: RowUndo<'_, '_>,
         at_home: &mut PageMut<'s>,
         (page, slot): (&mut PageMut<'s>, u16),
-        row: (RowHeader, &[u8]),
         w: &mut dyn Writer,
     ) -> Result<(), AccessError> {
+        let RowUndo { undo, i, rid, .. } = change;
         let back = undo.back(i);
         if let Back::Restore { len, bytes, .. } = back
             && bytes.len() > len + page.free_bytes()
         {
-            return self.undo_forward(undo, i, rid, at_home, Some((page, slot)), row, w);
+            return self.undo_forward(change, at_home, Some((page, slot)), w);
         }
         compensate(undo.next_after(i), PageId::NONE, |rec| {
             rec.page(page.id());
@@ -142,17 +145,14 @@ impl Heap {
     }
 
     /// Moves a row to a page with room and restores its older bytes there, in one record.
-    #[allow(clippy::too_many_arguments)] // both places of the row, and what is done to it
     fn undo_forward<'s>(
         &'s self,
-        undo: &Undo<'_>,
-        i: usize,
-        rid: Rid,
+        change: RowUndo<'_, '_>,
         at_home: &mut PageMut<'s>,
         from: Option<(&mut PageMut<'s>, u16)>,
-        (header, row): (RowHeader, &[u8]),
         w: &mut dyn Writer,
     ) -> Result<(), AccessError> {
+        let RowUndo { undo, i, rid, header, row } = change;
         let Back::Restore { header: old, at, len, bytes } = undo.back(i) else {
             return Err(corrupt(rid.page, "undo of an insert needs no room"));
         };

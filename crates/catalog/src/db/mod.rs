@@ -13,34 +13,24 @@ use txn::{Apart, Database, DelayedDurability, RecoveryModel, Status, TxnError};
 use types::{Collation, SqlError};
 
 use crate::Catalog;
-use crate::change::UnitRef;
 use crate::counters::Counters;
 use crate::errorlog::ErrorLog;
-use crate::errors;
 use crate::given_up::GivenUpNames;
+use crate::pending::UnitRef;
 use crate::query_store::QueryStore;
-use crate::registry::DbEntry;
+use crate::registry::{DbEntry, FIRST_USER_DB, VARIABLES};
 use crate::settings::DbSettings;
 use crate::store::SysTrees;
 
+pub mod errors;
 mod property;
 mod published;
+mod units;
 mod users;
 
 pub use property::USER_ACCESS;
 use users::Users;
 pub use users::{Closed, DbUse, Refused, UserAccess};
-
-/// database_id of master.
-pub const MASTER: i32 = 1;
-/// database_id of tempdb, which is rebuilt at each start.
-pub const TEMPDB: i32 = 2;
-/// database_id of model, whose options new databases get.
-pub const MODEL: i32 = 3;
-/// Number of the handle through which table variables are reached; no database_id.
-pub const VARIABLES: i32 = 32_766;
-/// First database_id of user databases.
-pub const FIRST_USER_DB: i32 = 5;
 
 /// State of a database, with sys.databases.state's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -399,9 +389,9 @@ impl Db {
 
     /// Frees units that a rolled back transaction had created. What a crash leaves is freed when
     /// the database is next opened.
-    pub fn free_units(&self, units: &[UnitRef]) {
+    pub(crate) fn free_units(&self, units: &[UnitRef]) {
         if let (false, Ok(open)) = (units.is_empty(), self.open()) {
-            crate::pending::free_all(&open.storage, &open, units);
+            open.free_units(units);
         }
     }
 

@@ -78,7 +78,7 @@ impl Db {
     }
 
     /// Puts committed principals and permissions in force, unless newer ones are.
-    pub fn set_security(&self, security: &Arc<Security>) {
+    pub(crate) fn set_security(&self, security: &Arc<Security>) {
         let mut current = self.catalog.write();
         if current.security.version < security.version {
             // A plan knows which rights its statement needs: that depends on whose its objects are.
@@ -114,7 +114,11 @@ impl Db {
 
     /// Replaces, adds or removes a module's definition; false when the name belongs to another
     /// object.
-    pub fn replace_module(&self, old: Option<&ModuleDef>, new: Option<Arc<ModuleDef>>) -> bool {
+    pub(crate) fn replace_module(
+        &self,
+        old: Option<&ModuleDef>,
+        new: Option<Arc<ModuleDef>>,
+    ) -> bool {
         self.publish(|catalog| {
             if let Some(old) = old {
                 catalog.remove_module(old.object_id);
@@ -133,7 +137,11 @@ impl Db {
 
     /// Replaces, adds or removes a sequence or synonym; false when the name belongs to another
     /// object.
-    pub fn replace_other(&self, old: Option<&OtherObject>, new: Option<OtherObject>) -> bool {
+    pub(crate) fn replace_other(
+        &self,
+        old: Option<&OtherObject>,
+        new: Option<OtherObject>,
+    ) -> bool {
         self.publish(|catalog| {
             if let Some(old) = old {
                 catalog.remove_other(old.object_id());
@@ -148,7 +156,7 @@ impl Db {
     }
 
     /// Adds or removes an alias type.
-    pub fn set_type(&self, alias: &Arc<AliasDef>, present: bool) {
+    pub(crate) fn set_type(&self, alias: &Arc<AliasDef>, present: bool) {
         self.publish(|catalog| {
             catalog.set_type(alias, present);
             true
@@ -156,7 +164,7 @@ impl Db {
     }
 
     /// Adds or removes a table type.
-    pub fn set_table_type(&self, def: &Arc<TableTypeDef>, present: bool) {
+    pub(crate) fn set_table_type(&self, def: &Arc<TableTypeDef>, present: bool) {
         self.publish(|catalog| {
             catalog.set_table_type(def, present);
             true
@@ -164,7 +172,7 @@ impl Db {
     }
 
     /// Adds or removes a schema.
-    pub fn set_schema(&self, name: &str, id: i32, present: bool) {
+    pub(crate) fn set_schema(&self, name: &str, id: i32, present: bool) {
         self.publish(|catalog| {
             if present {
                 catalog.schemas.insert_mut(fold_name(name), id);
@@ -238,7 +246,7 @@ impl Db {
     }
 
     /// A table was dropped: nobody asks for its definition any more.
-    pub fn forget_ddl(&self, object_id: i32) {
+    pub(crate) fn forget_ddl(&self, object_id: i32) {
         let mut ddl = self.ddl.lock();
         ddl.remove(&object_id);
         if ddl.capacity() > 64 && ddl.len() < ddl.capacity() / 4 {

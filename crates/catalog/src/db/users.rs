@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use parking_lot::Mutex;
 use types::SqlError;
 
-use super::{Db, FIRST_USER_DB, VARIABLES};
-use crate::errors;
+use super::{Db, errors};
+use crate::registry::{FIRST_USER_DB, VARIABLES};
 
 /// Who may use a database, with the numbers of sys.databases.user_access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -147,7 +147,7 @@ impl Catalog {
     }
 
     /// Takes a module out.
-    pub fn remove_module(&mut self, object_id: i32) {
+    pub(crate) fn remove_module(&mut self, object_id: i32) {
         self.ddl_triggers.retain(|id| *id != object_id);
         let Some(module) = self.modules.get(&object_id).cloned() else { return };
         self.modules.remove_mut(&object_id);
@@ -185,7 +185,7 @@ impl Catalog {
     }
 
     /// Adds a sequence, synonym or policy, or puts it in the place of the one with its id.
-    pub fn insert_other(&mut self, object: OtherObject) {
+    pub(crate) fn insert_other(&mut self, object: OtherObject) {
         let name = (fold_name(object.schema()), fold_name(object.name()));
         self.other_names.insert_mut(name, object.object_id());
         if let OtherObject::Policy(policy) = &object {
@@ -197,7 +197,7 @@ impl Catalog {
     }
 
     /// Takes a sequence, synonym or policy out.
-    pub fn remove_other(&mut self, object_id: i32) {
+    pub(crate) fn remove_other(&mut self, object_id: i32) {
         let Some(object) = self.others.get(&object_id).cloned() else { return };
         self.others.remove_mut(&object_id);
         if let OtherObject::Policy(policy) = &object {

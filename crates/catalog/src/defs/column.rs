@@ -35,6 +35,27 @@ pub struct ColumnDef {
     pub traits: ColumnTraits,
 }
 
+#[cfg(test)]
+impl ColumnDef {
+    /// A column that may be NULL.
+    pub(crate) fn of_type(column_id: i32, ty: DataType) -> ColumnDef {
+        ColumnDef {
+            column_id,
+            name: format!("c{column_id}").into(),
+            ty,
+            nullable: true,
+            collation: Collation::DEFAULT,
+            default: None,
+            identity: None,
+            computed: None,
+            generated: None,
+            alias: None,
+            mask: None,
+            traits: ColumnTraits::default(),
+        }
+    }
+}
+
 /// What is kept of a column for who asks; of these `$ROWGUID` alone is looked at here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnTraits {

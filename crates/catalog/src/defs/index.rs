@@ -1,6 +1,6 @@
 //! Indexes and heaps: where rows lie and in which order.
 
-use crate::filter::RowFilter;
+use super::RowFilter;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 use std::sync::Arc;

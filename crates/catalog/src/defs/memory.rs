@@ -57,6 +57,8 @@ impl TableDef {
 impl ModuleDef {
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        MODULE + self.text.len() * (1 + PARSED)
+        let columns = self.columns.iter().flat_map(|kept| kept.iter());
+        let names: usize = columns.map(|name| size_of_val(name) + name.len()).sum();
+        MODULE + self.text.len() * (1 + PARSED) + names
     }
 }

@@ -4,6 +4,7 @@
 
 mod catalog;
 mod column;
+pub mod filter;
 mod index;
 mod memory;
 mod outside;
@@ -12,6 +13,7 @@ mod table;
 
 pub use catalog::{ById, ByName, Catalog};
 pub use column::{ColumnDef, ColumnTraits, ComputedDef, DefaultDef};
+pub use filter::{RowFilter, StatisticsFilter};
 pub use index::{Compression, IndexDef, IndexOptions, LOB_INDEX_ID};
 pub use outside::{LEAST_OUTSIDE, OVERFLOW_INDEX_ID, OVERFLOW_PLACE_ID, OverflowUnit, UnitKind};
 pub use state::{IdentityState, TableState};

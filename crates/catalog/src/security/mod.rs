@@ -279,7 +279,7 @@ pub struct Grant {
 }
 
 /// The principals of the server or of a database.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Principals {
     by_id: BTreeMap<i32, Arc<Principal>>,
     names: HashMap<CompactString, i32>,
@@ -321,11 +321,6 @@ impl Principals {
     /// (role, member) pairs in order.
     pub fn members(&self) -> impl Iterator<Item = (i32, i32)> + '_ {
         self.members.iter().copied()
-    }
-
-    /// Whether `member` is a direct member of a role.
-    pub fn has_member(&self, role: i32, member: i32) -> bool {
-        self.members.contains(&(role, member))
     }
 
     /// Adds the roles of these principals, of the roles themselves too, to them. Each once.
@@ -440,8 +435,13 @@ impl Security {
         }
     }
 
+    /// Whether it says the same of everything and everybody.
+    pub fn says_as(&self, other: &Security) -> bool {
+        self.server == other.server && self.database == other.database && self.has_owners_of(other)
+    }
+
     /// Whether everything belongs to whom it belongs to there.
-    pub fn has_owners_of(&self, other: &Security) -> bool {
+    pub(crate) fn has_owners_of(&self, other: &Security) -> bool {
         self.owners == other.owners
     }
 

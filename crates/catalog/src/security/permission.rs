@@ -31,7 +31,7 @@ impl Class {
     ];
 
     /// The class of a number.
-    pub fn from_number(number: u8) -> Option<Class> {
+    pub(crate) fn from_number(number: u8) -> Option<Class> {
         Class::ALL.into_iter().find(|class| *class as u8 == number)
     }
 

@@ -70,12 +70,12 @@ impl Histogram {
     }
 
     /// Rows without a value.
-    pub fn null_rows(&self) -> f64 {
+    pub(crate) fn null_rows(&self) -> f64 {
         self.steps.first().filter(|step| step.value.is_null()).map_or(0.0, |step| step.equal_rows)
     }
 
     /// Rows with a value below `key`, or below and equal; rows without one are not among them.
-    pub fn rows_below(&self, key: &[u8], inclusive: bool) -> f64 {
+    pub(crate) fn rows_below(&self, key: &[u8], inclusive: bool) -> f64 {
         let whole = |steps: &[Step]| steps.iter().map(|s| s.range_rows + s.equal_rows).sum::<f64>();
         let rows = match self.place(key) {
             Place::Below => return 0.0,

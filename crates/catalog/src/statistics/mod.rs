@@ -162,7 +162,7 @@ impl TableStatistics {
 
     /// The columns of which something was measured, as [`column_bit`]s.
     #[inline]
-    pub fn measured_columns(&self) -> u64 {
+    pub(crate) fn measured_columns(&self) -> u64 {
         self.measured.load(Relaxed)
     }
 
@@ -429,7 +429,7 @@ mod tests {
         statistics.put(make(7, &[1, 2], 5));
         statistics.put(make(3, &[1], 9));
         // Of some of the rows: they say nothing of all.
-        let columns = [crate::filter::tests::column(4, types::DataType::Int)];
+        let columns = [crate::ColumnDef::of_type(4, types::DataType::Int)];
         let filter = StatisticsFilter::load(9, "4:N \n([c4] IS NULL)", &columns);
         assert!(filter.is_some());
         statistics.put(Statistics { filter, ..make(8, &[1, 2, 3], 11) });

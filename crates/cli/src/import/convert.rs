@@ -1,7 +1,8 @@
 //! From a file's fields to values of the table's columns. Guarantee: a field that is not exactly a
 //! value of its column is an error with file, row and column.
 
-use super::{Cell, Failed, Rows, TableColumn};
+use super::TableColumn;
+use crate::file_rows::{Cell, Failed, Rows};
 use crate::progress::Progress;
 use engine::{BulkRows, DataType, SqlError, Value};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! CRLF or CR; an empty line is a row of one NULL where rows have one field, else it is passed
 //! over.
 
-use super::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, Failed, Rows};
 use std::io::{BufRead, BufReader, Read};
 
 /// Longest record in bytes: beyond it a quote was surely not closed.

@@ -2,7 +2,7 @@
 //! narrowest type that holds all its fields. docs/import-export.md has the rules; columns take
 //! NULL.
 
-use super::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, Failed, Rows};
 use engine::{DataType, Value};
 use types::Len;
 use types::codepage::utf16_len;

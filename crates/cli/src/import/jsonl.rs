@@ -2,7 +2,7 @@
 //! key that a later one lacks is NULL, one that it has besides is an error. Objects and arrays
 //! within become their JSON text.
 
-use super::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, Failed, Rows};
 use engine::Value;
 use std::io::{BufRead, BufReader, Read};
 

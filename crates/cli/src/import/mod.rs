@@ -8,6 +8,7 @@ mod delimited;
 mod infer;
 mod jsonl;
 
+use super::file_rows::{Failed, Rows};
 use super::files::{FileFormat, parse_delimiter};
 use super::progress::Progress;
 use super::say::{say, say_error};
@@ -76,48 +77,6 @@ pub struct ImportArgs {
 
 fn parse_code_page(name: &str) -> Result<Encoding, String> {
     Encoding::of_code_page(name).ok_or_else(|| format!("code page {name} is not known"))
-}
-
-/// A field of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    Null,
-    /// Text that is read as the column's type.
-    Text(String),
-    /// A value with a type of its own.
-    Value(Value),
-}
-
-/// The rows of a file.
-pub trait Rows {
-    /// Names of the fields, when the file has them.
-    fn names(&self) -> Option<&[String]>;
-
-    /// Types of the columns, when the file says them itself.
-    fn types(&self) -> Option<Vec<String>> {
-        None
-    }
-
-    /// Reads the next row into `row`; false at the end.
-    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed>;
-
-    /// Where the last row began, for messages: `row 7 (line 9)`.
-    fn place(&self) -> String;
-}
-
-/// Why nothing was imported.
-#[derive(Debug)]
-pub enum Failed {
-    Sql(SqlError),
-    /// With the file's name in front.
-    File(String),
-    Text(String),
-}
-
-impl From<SqlError> for Failed {
-    fn from(error: SqlError) -> Failed {
-        Failed::Sql(error)
-    }
 }
 
 /// Runs the command.

@@ -1,9 +1,9 @@
 //! What the command line of `ringwood lab` takes.
 
 use clap::{Args, Subcommand, ValueEnum};
-use lab::frame::Scale;
-use lab::{device, target};
+use lab::study::Scale;
 use std::path::PathBuf;
+use targets::device;
 
 const EXAMPLES: &str = "Examples:
   ringwood lab list
@@ -341,9 +341,9 @@ pub(super) enum LabCommand {
 
 /// An address is read later: errors of clap would repeat its password.
 fn known_or_address(name: &str) -> Result<String, String> {
-    if target::is_address(name) { Ok(name.to_owned()) } else { known_target(name) }
+    if targets::is_address(name) { Ok(name.to_owned()) } else { known_target(name) }
 }
 
 fn known_target(name: &str) -> Result<String, String> {
-    target::find(name, None).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
+    targets::find(name, None).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
 }

@@ -8,17 +8,19 @@ use super::say::{print, say, write_failed};
 use args::{CompareArgs, LabCommand, ModeArg, PeersArgs, RunArgs, ScaleArg, TpchArgs};
 use lab::compare::interleave::{self, Interleave};
 use lab::compare::{self, Finding};
-use lab::frame::{self, Options, Scale, duration};
+use lab::frame::{self, Options, duration};
 use lab::notify::Address;
 use lab::peers::{self, PeerOptions};
 use lab::results::Results;
+use lab::study::Scale;
 use lab::tpcc::{Mode, Sizes, TpccOptions};
 use lab::tpch::TpchOptions;
 use lab::wire::WireOptions;
-use lab::{LabError, embedded, report, studies, target};
+use lab::{LabError, report, studies};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use targets::embedded;
 
 fn list() -> String {
     let mut text = String::new();
@@ -67,8 +69,8 @@ fn command_line() -> String {
         let shown = match word.split_once('=') {
             _ if secret => "...".into(),
             Some(("--notify", _)) => "--notify=...".into(),
-            Some(("--target", address)) => quoted(&format!("--target={}", target::shown(address))),
-            _ => quoted(&target::shown(&word)),
+            Some(("--target", address)) => quoted(&format!("--target={}", targets::shown(address))),
+            _ => quoted(&targets::shown(&word)),
         };
         secret = word == "--notify";
         words.push(shown);
@@ -127,7 +129,7 @@ fn run_wire(args: &RunArgs) -> Result<Results, LabError> {
     if let Some(target) = unknown {
         return Err(LabError::Request(format!(
             "wire runs on ringwood, alone or beside postgres, not on {}",
-            target::shown(target)
+            targets::shown(target)
         )));
     }
     let options = WireOptions {

@@ -2,7 +2,7 @@
 //! suggest.
 
 use super::{EPOCH, TYPES, swapped};
-use crate::import::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, Failed, Rows};
 use engine::Value;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};

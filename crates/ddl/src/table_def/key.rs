@@ -3,14 +3,12 @@
 //! 1919).
 
 use compact_str::CompactString;
-use syntax::ast::{
-    Constraint, ConstraintKind, Expr, ExprKind, IndexColumn, InlineIndex, Literal, OptionItem,
-    OptionValue,
-};
+use syntax::ast::{Constraint, ConstraintKind, IndexColumn, InlineIndex};
 use types::{SqlError, msg};
 
+use super::computed;
 use super::{ColumnDefaults, find, no_column};
-use crate::{computed_def, index_options, option_rules};
+use crate::index_options;
 use bind::filter::Filtered;
 use catalog::{KeyConstraint, NewColumn, NewForeignKey, NewIndex, NewTable};
 
@@ -86,7 +84,7 @@ pub(super) fn add_inline_index(
         None => None,
         Some(e) => {
             let of = Filtered { what: "index", name: &index.name.value, table: &table.name };
-            Some(computed_def::new_filter(defaults.functions, &defaults.db, of, &table.columns, e)?)
+            Some(computed::new_filter(defaults.functions, &defaults.db, of, &table.columns, e)?)
         }
     };
     let key = match (index.columns.is_empty(), column) {
@@ -169,23 +167,6 @@ pub fn check_included(column: &NewColumn, table: &str) -> Result<(), SqlError> {
         return Ok(());
     }
     Err(SqlError::of(msg::INCLUDED_COLUMN_TYPE, [&column.name, &table]))
-}
-
-/// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129
-/// out of range.
-pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
-    option_rules::check("CREATE INDEX", options, option_rules::INDEX)?;
-    for option in options.iter().filter(|o| o.name == "FILLFACTOR") {
-        if let OptionValue::Expr(Expr { kind: ExprKind::Literal(Literal::Integer(n)), .. }) =
-            &option.value
-        {
-            if (1..=100).contains(n) {
-                return Ok(*n as u8);
-            }
-            return Err(SqlError::of(msg::FILLFACTOR_RANGE, [&n]));
-        }
-    }
-    Ok(0)
 }
 
 /// 8111: a primary key over a column that allows NULL.

@@ -7,7 +7,6 @@ use compact_str::CompactString;
 use syntax::ast::{ColumnDef, Constraint, ConstraintKind, CreateTable, TableElement};
 use types::{Collation, DataType, SqlError, msg};
 
-use super::computed_def::{self, new_computed};
 use super::index_options;
 use super::system_functions::SystemFunctions;
 use catalog::errors;
@@ -18,6 +17,7 @@ use catalog::{
 
 mod checks;
 mod column;
+pub mod computed;
 mod key;
 mod text;
 mod traits;
@@ -27,13 +27,14 @@ pub use bind::type_names::{alias_id, built_in, data_type, table_type};
 pub use checks::second_row_version;
 use checks::{check_clustered, check_count, check_primary_key, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
-use exec::state::SessionCore;
+use computed::new_computed;
 use key::add_inline_index;
 pub use key::{
-    check_included, check_once, fill_factor, key_columns, key_constraint, new_foreign_key,
-    nullable_key,
+    check_included, check_once, key_columns, key_constraint, new_foreign_key, nullable_key,
 };
-pub use text::{new_check, new_default, single_quoted};
+use session::state::SessionCore;
+use text::single_quoted;
+pub use text::{new_check, new_default};
 pub use traits::{altered as altered_traits, check_one_rowguid};
 
 /// The table of a variable of a table type.
@@ -199,7 +200,7 @@ pub fn from_create(
     check_clustered(stmt)?;
     check_primary_key(stmt, &table)?;
     check_table(&mut table)?;
-    computed_def::store_indexed(&mut table, defaults)?;
+    computed::store_indexed(&mut table, defaults)?;
     Ok(table)
 }
 

@@ -35,7 +35,7 @@ pub fn new_default(constraint: &Constraint, expr: &Expr, batch: &str) -> NewDefa
 
 /// A DEFAULT's text as it reads under QUOTED_IDENTIFIER ON, which the catalog is read with: no
 /// column can be named in it, so that what stands in double quotes is a string.
-pub fn single_quoted(text: &str) -> String {
+pub(crate) fn single_quoted(text: &str) -> String {
     let off = ParseSettings { quoted_identifier: false, ..ParseSettings::default() };
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

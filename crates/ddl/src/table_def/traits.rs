@@ -9,7 +9,7 @@ use catalog::{ColumnTraits, NewColumn, TableDef};
 ///
 /// # Errors
 /// 2761, 1731.
-pub fn traits_of(
+pub(crate) fn traits_of(
     column: &ColumnDef,
     new: &NewColumn,
     table: &str,

@@ -1,8 +1,8 @@
 //! The history table of a versioned table: made anew, or one that is there and is looked over
 //! before it is taken.
 
-use super::full_name;
 use crate::own_queries::finds_row;
+use crate::versioned::full_name;
 use crate::work::Work;
 use catalog::names::quote;
 use catalog::temporal::Temporal;

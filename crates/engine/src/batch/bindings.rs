@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use exec::state::SessionCore;
-use exec::state::handles::Declared;
 use instance::OfInstance;
 use programs::cache::Found;
 use programs::compiled::{Bindings, Bound, Compiled, Stamp};
 use programs::counts::Counts;
+use session::state::SessionCore;
+use session::state::handles::Declared;
 
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
 pub(super) type Own = (Bindings, Arc<Counts>);
@@ -56,7 +56,7 @@ struct Kept {
 impl Kept {
     /// Of a session, where it keeps anything.
     fn of(core: &mut SessionCore) -> Option<&mut Kept> {
-        core.kept_bindings.as_mut()?.downcast_mut()
+        core.memory.bindings.as_mut()?.downcast_mut()
     }
 
     fn batch(&mut self, batch: &Arc<Compiled>) -> Option<&mut KeptBatch> {
@@ -102,7 +102,7 @@ pub(super) fn of_first(
     core: &SessionCore,
     batch: &Arc<Compiled>,
 ) -> Option<(Stamp, Bound, Arc<Counts>)> {
-    let kept = core.kept_bindings.as_ref()?.downcast_ref::<Kept>()?;
+    let kept = core.memory.bindings.as_ref()?.downcast_ref::<Kept>()?;
     let kept = kept.list.iter().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))?;
     let (bound, counts) = kept.own.as_ref()?;
     let (stamp, bound) = bound.first()?.as_ref()?;
@@ -120,7 +120,7 @@ pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
 #[cold]
 fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
     let generation = core.instance().batches().generation();
-    let kept = core.kept_bindings.get_or_insert_with(|| Box::<Kept>::default());
+    let kept = core.memory.bindings.get_or_insert_with(|| Box::<Kept>::default());
     let Some(kept) = kept.downcast_mut::<Kept>() else { return };
     if kept.generation != generation {
         kept.list.clear();
@@ -140,9 +140,9 @@ pub(super) fn found_again(
     text: &str,
     declared: &Declared,
 ) -> Option<Arc<Found>> {
-    let mut all = core.kept_bindings.take()?;
+    let mut all = core.memory.bindings.take()?;
     let found = all.downcast_mut::<Kept>().and_then(|kept| kept.found_again(core, text, declared));
-    core.kept_bindings = Some(all);
+    core.memory.bindings = Some(all);
     found
 }
 

@@ -10,6 +10,7 @@ use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
 use types::{DataType, Len, SqlError};
 
 use super::run::{Failure, Flow, Run};
+use super::scope::Body;
 use catalog::{Db, ModuleDef};
 use exec::operators::context::ExecCtx;
 use programs::bound_call::{BoundCall, Given};
@@ -125,7 +126,7 @@ impl Run<'_> {
         let mut vars = core.end_expression(values)?;
         let home = self.core.db().clone();
         self.enter_module(&home, &call.module)?;
-        let done = self.procedure_scope(&home, code, &mut vars, &call.module, false)?;
+        let done = self.in_scope(&code.batch, &mut vars, Body::Module(&home, &call.module))?;
         if done.0 == Flow::Next {
             self.give_outputs(code, &call.outputs, &vars)?;
         }

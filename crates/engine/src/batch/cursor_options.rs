@@ -5,7 +5,7 @@ use plan::cursor::Model;
 use syntax::ast::CursorDef;
 use types::{SqlError, msg};
 
-use exec::state::cursors::Concurrency;
+use session::state::cursors::Concurrency;
 
 /// What a declaration asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

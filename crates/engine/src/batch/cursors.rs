@@ -18,16 +18,18 @@ use types::{DataType, ResultRows, SqlError, Value, msg};
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
 use catalog::errors;
+use catalog::errors::out_of_memory;
 use catalog::usage::UseCount;
 use exec::cursor::{Body, DeclaredIn, Status, To};
-use exec::explain::uses::Uses;
 use exec::operators::context::RowSink;
-use exec::operators::memory::out_of_memory;
-use exec::output::StatementKind;
-use exec::state::SessionCore;
-use exec::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last};
+use exec::uses::Uses;
 use programs::cache::plan_bytes;
 use programs::compiled::Bound;
+use session::output::StatementKind;
+use session::state::SessionCore;
+use session::state::cursors::{
+    Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last,
+};
 
 /// How often a cursor is compiled again while tables change under its OPEN.
 const MAX_RECOMPILES: u32 = 100;
@@ -82,11 +84,11 @@ impl NewCursor<'_> {
         let columns = self.plan.columns.len() as i32;
         let (updatable, locks) =
             (concurrency != Concurrency::ReadOnly, concurrency == Concurrency::ScrollLocks);
-        let here = DeclaredIn { db: core.names_db().clone(), level: core.temps.level };
+        let here = DeclaredIn { db: core.names_db().clone(), level: core.objects.temps.level };
         let body: Box<dyn CursorBody> =
             Box::new(Body::new(self.plan, here, self.vars, updatable, locks));
         let info = Arc::new(CursorInfo {
-            handle: core.cursors.next_handle(),
+            handle: core.objects.cursors.next_handle(),
             name: Mutex::new(self.name.into()),
             declared,
             open: AtomicBool::new(false),
@@ -165,7 +167,8 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
     info.fetch_status.store(-9, Relaxed);
     info.open.store(true, Relaxed);
     info.last.store(last::OPENED, Relaxed);
-    core.cursors.opened_rows = rows.map_or(-1, |rows| i32::try_from(rows).unwrap_or(i32::MAX));
+    core.objects.cursors.opened_rows =
+        rows.map_or(-1, |rows| i32::try_from(rows).unwrap_or(i32::MAX));
     Ok(())
 }
 
@@ -185,7 +188,8 @@ pub fn compile(core: &SessionCore, source: &Source) -> Result<Arc<CursorPlan>, S
 fn compile_again(core: &SessionCore, body: &Body) -> Result<Arc<CursorPlan>, SqlError> {
     let CursorPlan { source, names, .. } = &*body.plan;
     let Some(DeclaredIn { db, level }) = &body.declared_in else { return compile(core, source) };
-    let (temps, options) = (core.temps.seen_at(*level), core.options.compiled_with(names.options));
+    let (temps, options) =
+        (core.objects.temps.seen_at(*level), core.options.compiled_with(names.options));
     let env = CompileEnv {
         predicate_of: None,
         schema: names.schema.clone(),
@@ -199,9 +203,11 @@ fn compile_again(core: &SessionCore, body: &Body) -> Result<Arc<CursorPlan>, Sql
         temps: &temps,
         // The rows of a trigger are its own.
         changes: core
+            .run
+            .triggers
             .changes
             .as_ref()
-            .filter(|_| *level == core.temps.level)
+            .filter(|_| *level == core.objects.temps.level)
             .map(|rows| rows.as_table()),
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),
@@ -316,9 +322,9 @@ impl Run<'_> {
         let global = Options::of(&declare.cursor)?.global;
         let global = global.unwrap_or(!self.core.db().has_local_cursors());
         let name = &declare.name.value;
-        self.core.cursors.check_free(name, global)?;
+        self.core.objects.cursors.check_free(name, global)?;
         let cursor = self.new_cursor(at, &declare.cursor, name, global, span)?;
-        self.core.cursors.declare(name, global, cursor)?;
+        self.core.objects.cursors.declare(name, global, cursor)?;
         self.core.succeeded(0);
         Ok(())
     }
@@ -340,17 +346,17 @@ impl Run<'_> {
             SetValue::Cursor(def) => Some(self.new_cursor(at, def, &set.name, false, span)?),
             SetValue::Expr(Expr { kind: ExprKind::Variable(from), .. }) => {
                 self.check_cursor_variable(from)?;
-                self.core.cursors.variable(from).cloned()
+                self.core.objects.cursors.variable(from).cloned()
             }
             SetValue::Expr(Expr { kind: ExprKind::Column(column), .. })
                 if column.qualifier.is_none() =>
             {
                 let name = NameOrVariable::Name(column.name.clone());
-                Some(self.core.cursors.find(&CursorName { global: false, name })?)
+                Some(self.core.objects.cursors.find(&CursorName { global: false, name })?)
             }
             SetValue::Expr(_) => return Err(self.no_cursor_variable(&set.name).into()),
         };
-        self.core.cursors.set_variable(&set.name, cursor);
+        self.core.objects.cursors.set_variable(&set.name, cursor);
         self.core.succeeded(0);
         Ok(())
     }
@@ -372,7 +378,7 @@ impl Run<'_> {
         if let NameOrVariable::Variable(variable) = &name.name {
             self.check_cursor_variable(variable)?;
         }
-        self.core.cursors.find(name)
+        self.core.objects.cursors.find(name)
     }
 
     pub(super) fn open_cursor(&mut self, name: &CursorName) -> Result<(), Failure> {
@@ -450,7 +456,7 @@ impl Run<'_> {
         }
         let mut guard = body_of(&cursor)?;
         let body = own(&mut guard)?;
-        self.core.cursors.fetch_status = -1;
+        self.core.objects.cursors.fetch_status = -1;
         self.core.begin_statement(true)?;
         self.core.tell_transactions(self.sink)?;
         let result = fetch(self.core, &cursor, body, to);
@@ -476,7 +482,7 @@ impl Run<'_> {
         }
         drop(guard);
         self.core.succeeded(rows);
-        self.core.cursors.fetch_status = status.code();
+        self.core.objects.cursors.fetch_status = status.code();
         if !into.is_empty() {
             self.core.tell_transactions(self.sink)?;
             return self.told(StatementKind::Select, None);

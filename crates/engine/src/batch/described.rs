@@ -10,10 +10,10 @@ use types::{SqlError, Value};
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
 use bind::undeclared::Deduced;
-use exec::output::{ColumnInfo, FirstError, Sink};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use programs::compiled::{Compiled, go_on};
+use session::output::{ColumnInfo, FirstError, Sink};
+use session::state::SessionCore;
 
 /// Takes the first columns and the first error.
 #[derive(Default)]
@@ -48,7 +48,9 @@ pub fn first_columns(
     core.options.fmtonly = true;
     let mut first = First::default();
     let compiled = core.instance().batches().get(core, text, &params);
-    let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
+    let ran = compiled.and_then(|batch| {
+        run_batch(core, &mut first, &batch, &mut vars, false).map_err(|failure| failure.error)
+    });
     *core.options = before;
     match first.columns {
         Some(columns) => ran.map(|_| columns),
@@ -76,6 +78,6 @@ pub fn undeclared(
     let mut first = FirstError::default();
     let ran = run_batch(core, &mut first, &Arc::new(batch), &mut vars, false);
     *core.options = before;
-    first.or(()).and(ran)?;
+    first.or(()).and(ran.map_err(|failure| failure.error))?;
     undeclared.deduced()
 }

@@ -14,12 +14,9 @@ use types::{DataType, SqlError, Value, msg};
 use super::bindings;
 use super::prepared_call::PreparedCall;
 use super::run::{Failure, Flow, Run};
+use super::scope::Body;
 use bind::type_names::{self, in_list, table_type};
 use catalog::{Catalog, errors, fold_name};
-use exec::state::SessionCore;
-use exec::state::handles::{Declared, Parameter};
-use exec::state::holdings::Holding;
-use exec::state::phases::{self, Phase};
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::cache::{Found, LastFound, plan_bytes};
@@ -27,6 +24,10 @@ use programs::compiled::Compiled;
 use programs::module::{check_readonly, convert_argument};
 use programs::program::BatchParam;
 use programs::table_param::TableParam;
+use session::state::SessionCore;
+use session::state::handles::{Declared, Parameter};
+use session::state::holdings::Holding;
+use session::state::phases::{self, Phase};
 
 /// sp_prepare's option: tell the columns of the result.
 const RETURN_METADATA: i64 = 1;
@@ -186,7 +187,7 @@ impl Run<'_> {
     ) -> Result<(Arc<PreparedText>, Arc<Found>), SqlError> {
         let number = self.handle(arg)?;
         let prepared: Arc<PreparedText> =
-            self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
+            self.core.objects.handles.get(number).ok_or_else(|| no_handle(number))?;
         let batch = prepared.compiled(self.core)?;
         Ok((prepared, batch))
     }
@@ -217,19 +218,19 @@ impl Run<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         let fmtonly = std::mem::replace(&mut self.core.options.fmtonly, true);
-        let result = self.nested_batch(batch, &mut vars);
+        let result = self.in_scope(batch, &mut vars, Body::Text);
         self.core.options.fmtonly = fmtonly;
         result.map(|_| ())
     }
 
     /// Gives a number back; false when it is none.
     pub(super) fn forget(&mut self, number: i32) -> bool {
-        if let Some(prepared) = self.core.handles.get::<PreparedText>(number) {
-            self.core.holdings.remove(Holding::Prepared, prepared.bytes());
-        } else if let Some(call) = self.core.handles.get::<PreparedCall>(number) {
-            self.core.holdings.remove(Holding::Prepared, call.bytes());
+        if let Some(prepared) = self.core.objects.handles.get::<PreparedText>(number) {
+            self.core.memory.holdings.remove(Holding::Prepared, prepared.bytes());
+        } else if let Some(call) = self.core.objects.handles.get::<PreparedCall>(number) {
+            self.core.memory.holdings.remove(Holding::Prepared, call.bytes());
         }
-        self.core.handles.remove(number)
+        self.core.objects.handles.remove(number)
     }
 
     /// Gives the number of a statement that is kept from now on.
@@ -249,8 +250,8 @@ impl Run<'_> {
         prepared: Arc<dyn Any + Send + Sync>,
         bytes: usize,
     ) -> Result<(), SqlError> {
-        self.core.holdings.add(Holding::Prepared, bytes)?;
-        let number = self.core.handles.add(prepared);
+        self.core.memory.holdings.add(Holding::Prepared, bytes)?;
+        let number = self.core.objects.handles.add(prepared);
         match handle.and_then(|handle| handle.output) {
             Some(slot) => self.give_back(slot, DataType::Int, &Value::Int(number)),
             None => Ok(()),
@@ -269,11 +270,11 @@ impl Run<'_> {
         };
         let db = self.core.db();
         let version = (db.id(), db.schema_version());
-        if let Some(known) = self.core.handles.known(&text, version) {
+        if let Some(known) = self.core.objects.handles.known(&text, version) {
             return Ok(known);
         }
         let list = Declared::new(parse_parameters(&text, &db.catalog())?);
-        Ok(self.core.handles.keep_list(&text, version, list))
+        Ok(self.core.objects.handles.keep_list(&text, version, list))
     }
 
     /// Runs a text with the values of its parameters, and gives back what it leaves in those that
@@ -286,13 +287,13 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         let params = &declared.list;
         let (mut vars, copies) = self.bind_values(declared, args)?;
-        let (flow, status) = self.nested_batch(batch, &mut vars)?;
+        let (flow, status) = self.in_scope(batch, &mut vars, Body::Text)?;
         if flow == Flow::Next {
             for (from, slot) in copies {
                 self.give_back(slot, params[from].ty, &vars[from])?;
             }
         }
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        Ok((flow, if status == 0 { self.core.run.results.error_number } else { status }))
     }
 
     /// The values of a text's parameters, and which of them go back to which argument.

@@ -1,15 +1,12 @@
-//! EXEC: strings and sp_executesql in a scope of their own, system procedures by name. Guarantee:
-//! database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has
-//! ended.
+//! EXEC: what a name means, arguments, the rights to it. What is called runs in a scope of its own
+//! (`scope`).
 
 use super::call::static_type;
 use super::dynamic::Dynamic;
 use super::function;
-use super::trigger::{MAX_NESTING, too_deep};
 use compact_str::CompactString;
 use instance::OfInstance;
 use programs::arguments::{Arg, TableArg};
-use programs::compiled::Compiled;
 use programs::module::{Arguments, ModuleCode, bind_arguments};
 use programs::program::BatchParam;
 use programs::table_param::TableParam;
@@ -19,22 +16,21 @@ use syntax::ast::{
 use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
-use super::run::{Effect, End, Failure, Flow, Run, run_batch};
+use super::run::{Failure, Flow, Run};
+use super::scope::Body;
 use bind::function::CalledFunction;
 use bind::module_schema::schema_of;
-use bind::set_options::CurrentOptions;
 use catalog::other::OtherObject;
 use catalog::security::Permission;
-use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
+use catalog::{Db, ModuleDef, ModuleKind, errors};
 use ddl::option_rules;
 use ddl::{temp_procedures, temps};
-use exec::output::SessionChange;
-use exec::output::StatementKind;
-use exec::state::caller::Until;
-use exec::state::phases::{self, Phase};
-use logical::rights::{Chain, Rights};
-use metadata::functions::metadata::name_parts;
+use logical::rights::Rights;
+use metadata::names::name_parts;
 use metadata::scripts;
+use session::output::StatementKind;
+use session::state::caller::Until;
+use session::state::phases::{self, Phase};
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -153,7 +149,7 @@ impl Run<'_> {
         if self.batch.program.vars.find(name).is_ok() {
             return None;
         }
-        let variable = self.core.temps.variable(name)?;
+        let variable = self.core.objects.temps.variable(name)?;
         Some(TableArg::Variable { object_id: variable.object_id, type_id: variable.type_id })
     }
 
@@ -179,6 +175,29 @@ impl Run<'_> {
 
     /// What a name means in EXECUTE. Errors: 2812, and those of the database that it names.
     pub(super) fn find_called(
+        &mut self,
+        name: &ObjectName,
+        shown: &str,
+    ) -> Result<(Arc<Db>, Called), Failure> {
+        let mut looked = self.core.looked();
+        loop {
+            let failure = match self.look_up_called(name, shown) {
+                Err(failure) if matches!(failure.error.number, 2812 | 5313) => failure,
+                found => return found,
+            };
+            // Another session's transaction may have dropped it, and take it back.
+            let missing = match failure.error.number {
+                2812 => errors::invalid_object(&name.to_string()),
+                _ => failure.error.clone(),
+            };
+            if !self.core.wait_for_missing(&missing, &mut looked)? {
+                return Err(failure);
+            }
+        }
+    }
+
+    /// What a name means in EXECUTE at this moment.
+    fn look_up_called(
         &mut self,
         name: &ObjectName,
         shown: &str,
@@ -271,7 +290,7 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         if flow == Flow::Next {
             self.core.tell_transactions(self.sink)?;
-            if self.core.nest_level == 0 {
+            if self.core.run.nest_level == 0 {
                 self.sink.procedure_done(status)?;
             } else {
                 self.told(StatementKind::Execute, None)?;
@@ -284,7 +303,7 @@ impl Run<'_> {
     fn through_synonym(&self, name: &ObjectName) -> Result<Option<ObjectName>, SqlError> {
         let db = statements::database_of(self.core, name)?;
         let catalog = db.catalog();
-        let own = self.core.module_schema();
+        let own = self.core.identity.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
         let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value)
         else {
@@ -307,7 +326,7 @@ impl Run<'_> {
         shown: &str,
     ) -> Result<Called, SqlError> {
         let catalog = db.catalog();
-        let own = self.core.module_schema();
+        let own = self.core.identity.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
         let module = catalog.find_module(schema, &name.name.value);
         match module.map(|module| (module.kind, module.clone())) {
@@ -362,7 +381,7 @@ impl Run<'_> {
     ) -> Result<(), SqlError> {
         // Who knows a temporary procedure may run it.
         if !self.core.may_all() && !module.is_temporary() {
-            let mut rights = Rights::new(self.core.chain);
+            let mut rights = Rights::new(self.core.identity.chain);
             let name = (module.schema.as_str(), module.name.as_str());
             rights.need_object(home, name, module.object_id, Permission::Execute, &[]);
             self.core.check_rights(&rights.take())?;
@@ -388,15 +407,22 @@ impl Run<'_> {
             self.enter_module(home, module)?;
         }
         self.pass_tables(&tables)?;
-        self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
-        let done = self.procedure_scope(home, &code, &mut vars, module, system);
-        let returned = self.core.cursors.take_returned();
+        self.core
+            .objects
+            .cursors
+            .want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
+        let body = if system { Body::Script } else { Body::Module(home, module) };
+        let done = self.in_scope(&code.batch, &mut vars, body);
+        let returned = self.core.objects.cursors.take_returned();
         let done = done?;
         if done.0 == Flow::Next {
             self.give_outputs(&code, &outputs, &vars)?;
             // A cursor that the procedure has closed is none.
             for ((_, variable), (_, cursor)) in cursors.iter().zip(returned) {
-                self.core.cursors.set_variable(variable, cursor.filter(|cursor| cursor.is_open()));
+                self.core
+                    .objects
+                    .cursors
+                    .set_variable(variable, cursor.filter(|cursor| cursor.is_open()));
             }
         }
         Ok(done)
@@ -409,24 +435,6 @@ impl Run<'_> {
         module: &Arc<ModuleDef>,
     ) -> Result<Arc<ModuleCode>, SqlError> {
         self.core.instance().batches().module(self.core, home, module)
-    }
-
-    /// Runs a procedure's code in its scope.
-    pub(super) fn procedure_scope(
-        &mut self,
-        home: &Arc<Db>,
-        code: &ModuleCode,
-        vars: &mut Vec<Value>,
-        module: &ModuleDef,
-        system: bool,
-    ) -> Result<(Flow, i32), Failure> {
-        let settings = module.settings;
-        self.in_scope(&code.batch, vars, Some((home, module)).filter(|_| !system), |options| {
-            if system {
-                return as_script(options);
-            }
-            as_module(options, settings);
-        })
     }
 
     /// The values of OUTPUT parameters, when the procedure has ended.
@@ -447,7 +455,7 @@ impl Run<'_> {
         cursors: &[(CompactString, CompactString)],
     ) -> Result<(), SqlError> {
         for (_, variable) in cursors {
-            if self.core.cursors.variable(variable).is_some() {
+            if self.core.objects.cursors.variable(variable).is_some() {
                 return Err(SqlError::of(msg::CURSOR_OUTPUT_ALLOCATED, [&variable]));
             }
         }
@@ -462,22 +470,20 @@ impl Run<'_> {
         module: &Arc<ModuleDef>,
     ) -> Result<(Flow, i32), Failure> {
         let id = (module.object_id, home.id());
-        if self.core.described.contains(&id) {
+        if self.core.run.described.contains(&id) {
             return Ok((Flow::Next, 0));
         }
         let code = self.code_of(home, module)?;
-        let settings = module.settings;
         self.enter_module(home, module)?;
         let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
         let tables = tables
             .map(|(p, def)| TableParam::new(&p.name, def, None))
             .collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
-        self.core.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), Some((home, module)), |options| {
-            as_module(options, settings);
-        });
-        self.core.described.pop();
+        self.core.run.described.push(id);
+        let body = Body::Module(home, module);
+        let result = self.in_scope(&code.batch, &mut Vec::new(), body);
+        self.core.run.described.pop();
         result
     }
 
@@ -496,14 +502,14 @@ impl Run<'_> {
     /// FMTONLY: as [`Run::describe_procedure`].
     fn describe_script(&mut self, script: &Arc<ModuleDef>) -> Result<(Flow, i32), Failure> {
         let id = (script.object_id, self.core.db().id());
-        if self.core.described.contains(&id) {
+        if self.core.run.described.contains(&id) {
             return Ok((Flow::Next, 0));
         }
         let instance = self.core.instance().clone();
         let code = instance.batches().module(self.core, self.core.db(), script)?;
-        self.core.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), None, as_script);
-        self.core.described.pop();
+        self.core.run.described.push(id);
+        let result = self.in_scope(&code.batch, &mut Vec::new(), Body::Script);
+        self.core.run.described.pop();
         result
     }
 
@@ -513,9 +519,9 @@ impl Run<'_> {
         args: &[Arg],
     ) -> Result<i32, Failure> {
         let mut outputs = Vec::new();
-        self.core.begin_at_once()?;
+        self.core.answers.begin_at_once()?;
         let called = self.call_system_procedure(procedure, args, &mut outputs);
-        self.core.end_at_once();
+        self.core.answers.end_at_once();
         let status = called?;
         for (slot, value) in outputs {
             self.give_back(slot, value.natural_type(), &value)?;
@@ -562,12 +568,12 @@ impl Run<'_> {
     /// EXEC ('...') [AS USER | LOGIN = '...']: whom it runs as is who runs the statements behind it
     /// no more.
     fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
-        let depth = self.core.caller.depth();
+        let depth = self.core.identity.caller.depth();
         if let Some(principal) = as_whom {
             self.act_as(principal, Until::Revert)?;
         }
         let done = self.nested(text, &[], &mut Vec::new());
-        self.core.caller.return_to(depth);
+        self.core.identity.caller.return_to(depth);
         Ok(done?.0)
     }
 
@@ -580,98 +586,7 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         let cache = self.core.instance().clone();
         let inner = cache.batches().get(self.core, text, params)?;
-        self.nested_batch(&inner, vars)
-    }
-
-    /// Runs a compiled text in a scope of its own.
-    pub(super) fn nested_batch(
-        &mut self,
-        inner: &Arc<Compiled>,
-        vars: &mut Vec<Value>,
-    ) -> Result<(Flow, i32), Failure> {
-        let settings = inner.settings;
-        self.in_scope(inner, vars, None, |options| {
-            if options.parse_settings() != settings {
-                options.set_parse_settings(settings);
-            }
-        })
-    }
-
-    /// Runs compiled code in a scope of its own: SET options, the current database,
-    /// SCOPE_IDENTITY() and what `inserted` means are the caller's again afterwards.
-    fn in_scope(
-        &mut self,
-        inner: &Arc<Compiled>,
-        vars: &mut Vec<Value>,
-        of: Option<(&Arc<Db>, &ModuleDef)>,
-        set: impl FnOnce(&mut CurrentOptions),
-    ) -> Result<(Flow, i32), Failure> {
-        if self.core.nest_level >= MAX_NESTING {
-            return Err(too_deep().into());
-        }
-        let (options, numbered) = (self.core.options.clone(), self.core.options.changes());
-        let left = self.core.left_databases();
-        let trancount = self.core.trancount;
-        let scope = match of {
-            Some((home, module)) => self.core.enter_module_scope(home, module)?,
-            None => self.core.enter_chain(Chain::None),
-        };
-        set(&mut self.core.options);
-        self.core.nest_level += 1;
-        self.core.temps.level = self.core.nest_level;
-        // No identity value was given in it yet.
-        let scope_identity = self.core.scope_identity.take();
-        let changes = self.core.changes.take();
-        let catching = self.catches();
-        let end = run_batch(self.core, self.sink, inner, vars, catching);
-        self.core.nest_level -= 1;
-        self.core.temps.level = self.core.nest_level;
-        temps::end_scope(self.core);
-        // What EXECUTE AS began in the scope ends with it.
-        self.core.leave_scope(scope);
-        let implicit = self.core.options.implicit_transactions;
-        // Where nothing has changed them they are not published again, and what was found out under
-        // them holds.
-        if self.core.options.changes() != numbered {
-            *self.core.options = options;
-        }
-        self.core.scope_identity = scope_identity;
-        self.core.changes = changes;
-        self.return_to(left)?;
-        match end {
-            // What SET IMPLICIT_TRANSACTIONS ON has begun is not the scope's.
-            Ok(End::Finished(status)) if self.core.trancount == trancount || implicit => {
-                Ok((Flow::Next, status))
-            }
-            Ok(End::Finished(_)) => Err(Failure {
-                error: SqlError::of(
-                    msg::TRANSACTION_COUNT_MISMATCH,
-                    [&trancount, &self.core.trancount],
-                ),
-                effect: Effect::Raise,
-            }),
-            Ok(End::ScopeAborted) => Ok((Flow::Next, -1)),
-            Ok(End::BatchAborted) => Ok((Flow::Abort, -1)),
-            // The error of an inner scope keeps its line and goes to this scope's CATCH.
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-impl Run<'_> {
-    /// The caller's database is the current one again: the one that was left first in a scope that
-    /// began when so many were left.
-    fn return_to(&mut self, left: usize) -> Result<(), SqlError> {
-        if self.core.left_databases() == left {
-            return Ok(());
-        }
-        let (id, old) = (self.core.db().id(), self.core.db().name());
-        self.core.return_to_db(left);
-        if self.core.db().id() == id {
-            return Ok(());
-        }
-        let new = self.core.db().name();
-        self.sink.changed(&SessionChange::Database { new: &new, old: &old })
+        self.in_scope(&inner, vars, Body::Text)
     }
 }
 
@@ -701,19 +616,6 @@ impl Called {
             Some(procedure) => Ok(Some(Called::System(procedure))),
             None => Ok(scripts::find(name)?.map(Called::Script)),
         }
-    }
-}
-
-/// The settings that the system's own texts are written for.
-fn as_script(options: &mut CurrentOptions) {
-    as_module(options, ModuleSettings { quoted_identifier: true, ansi_nulls: true });
-}
-
-/// The settings under which a module was made.
-fn as_module(options: &mut CurrentOptions, settings: ModuleSettings) {
-    let ModuleSettings { quoted_identifier, ansi_nulls } = settings;
-    if (options.quoted_identifier, options.ansi_nulls) != (quoted_identifier, ansi_nulls) {
-        (options.quoted_identifier, options.ansi_nulls) = (quoted_identifier, ansi_nulls);
     }
 }
 

@@ -9,8 +9,8 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::run::{Failure, Run};
 use catalog::errors;
-use exec::state::caller::Until;
 use instance::security::passwords;
+use session::state::caller::Until;
 
 impl Run<'_> {
     /// EXECUTE AS USER, EXECUTE AS LOGIN.
@@ -20,7 +20,9 @@ impl Run<'_> {
         until: &ExecuteAsUntil,
     ) -> Result<(), Failure> {
         if *until != ExecuteAsUntil::Revert {
-            if self.core.module.is_some() || matches!(self.core.chain, Chain::Owner(..)) {
+            if self.core.identity.module.is_some()
+                || matches!(self.core.identity.chain, Chain::Owner(..))
+            {
                 return Err(SqlError::of(msg::NO_REVERT_NOT_AD_HOC, []).into());
             }
             if *principal == ExecuteAs::Caller {
@@ -57,7 +59,7 @@ impl Run<'_> {
                 _ => Some(Vec::new()),
             },
         };
-        self.core.revert(given.as_deref())?;
+        self.core.identity.revert(given.as_deref())?;
         self.core.succeeded(0);
         Ok(())
     }

@@ -14,14 +14,13 @@ use types::{DataType, DateOrder, Language, Len, SqlError, Value, msg};
 
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::session::watch::killed;
 use catalog::errors;
 use catalog::messages::Message;
-use exec::output::{SessionChange, StatementKind};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::messages::format::{format_message, to_text};
 use logical::isolation::Isolation;
+use session::output::{SessionChange, StatementKind};
+use session::state::SessionCore;
 
 /// Longest PRINT, in characters.
 const MAX_PRINT: usize = 8000;
@@ -77,7 +76,7 @@ impl Run<'_> {
             }
             StmtKind::CloseCursor(name) => self.close_cursor(name)?,
             StmtKind::Deallocate(name) => {
-                self.core.cursors.deallocate(name)?;
+                self.core.objects.cursors.deallocate(name)?;
                 self.core.succeeded(0);
             }
             StmtKind::Shutdown { no_wait } => {
@@ -92,7 +91,7 @@ impl Run<'_> {
 
     /// 3915, 3916: what INSERT ... EXECUTE calls must not end the transaction that it is in.
     fn check_insert_exec(&self, commit: bool) -> Result<(), SqlError> {
-        match self.core.insert_exec {
+        match self.core.run.insert_exec {
             Some(around) if commit && self.core.trancount() <= around => {
                 Err(SqlError::of(msg::COMMIT_IN_INSERT_EXEC, []))
             }
@@ -189,7 +188,7 @@ impl Run<'_> {
         let error = self.placed(at, error);
         if log {
             // The error log is read by others.
-            self.core.settle()?;
+            self.core.answers.settle()?;
             let source = format!("spid{}", self.core.spid());
             self.core.host().error_log().write(&source, &error.message);
         }
@@ -199,14 +198,14 @@ impl Run<'_> {
         let number = if raise.set_error { number } else { 0 };
         self.sink.message(&error)?;
         self.core.succeeded(0);
-        self.core.error_number = number;
+        self.core.run.results.error_number = number;
         self.done(StatementKind::RaisError, None)?;
         Ok(Flow::Next)
     }
 
     fn throw(&mut self, at: usize, args: Option<&ThrowArgs>) -> Result<Flow, Failure> {
         let Some(args) = args else {
-            return match self.core.error().cloned() {
+            return match self.core.run.error().cloned() {
                 Some(error) => Err(Failure { error, effect: Effect::Throw }),
                 None => Err(SqlError::of(msg::THROW_OUTSIDE_CATCH, []).into()),
             };
@@ -248,7 +247,7 @@ impl Run<'_> {
             }
         };
         // Others may look for what was done before the pause.
-        self.core.settle()?;
+        self.core.answers.settle()?;
         self.core.shared.pause_until(Instant::now() + length);
         self.core.check_cancel()?;
         self.core.succeeded(0);
@@ -258,10 +257,10 @@ impl Run<'_> {
     /// SHUTDOWN: no batch begins after this one, which ends here; the program that runs the
     /// instance closes it. WITH NOWAIT ends the batches of other sessions too.
     fn shutdown(&mut self, no_wait: bool) -> Result<(), Failure> {
-        self.core.settle()?;
+        self.core.answers.settle()?;
         let instance = self.core.instance().clone();
         let how = if no_wait { "NOWAIT request" } else { "request" };
-        let message = SqlError::of(msg::SHUT_DOWN_BY, [&how, &self.core.login]);
+        let message = SqlError::of(msg::SHUT_DOWN_BY, [&how, &self.core.identity.login]);
         instance.error_log().write(&format!("spid{}", self.core.spid()), &message.message);
         instance.request_shutdown();
         if no_wait {
@@ -380,7 +379,7 @@ impl Run<'_> {
             "CONTEXT_INFO" => {
                 let to = DataType::VarBinary(Len::N(128));
                 let value = convert(&value, value.natural_type(), to, 0, Mode::Implicit)?;
-                self.core.context_info = value;
+                self.core.objects.context_info = value;
             }
             "QUERY_GOVERNOR_COST_LIMIT" => {
                 options.cost_limit = small(name, number, 0, i32::MAX)?.unsigned_abs();
@@ -392,7 +391,7 @@ impl Run<'_> {
             }
             _ => return Err(unknown_option(name).into()),
         }
-        self.core.apply_wait_options();
+        self.core.transactions.apply_wait_options(&self.core.options);
         Ok(())
     }
 }
@@ -468,6 +467,11 @@ fn small(name: &str, number: Option<i64>, low: i32, high: i32) -> Result<i32, Sq
         Some(n) if (low..=high).contains(&n) => Ok(n),
         _ => Err(SqlError::of(msg::SET_VALUE_RANGE, [&name])),
     }
+}
+
+/// 596: KILL has ended the session, or an error of severity 20 or more does.
+pub(crate) fn killed() -> SqlError {
+    SqlError::of(msg::SESSION_KILLED, [])
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use super::trigger::{MAX_NESTING, too_deep};
 use bind::function::CalledFunction;
 use catalog::errors;
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::output::Sink;
+use session::state::SessionCore;
 
 /// The value of a scalar function; of a function that fills a table the rows go to `rows`.
 ///
@@ -24,7 +24,7 @@ pub fn run(
     args: Vec<Value>,
     rows: &mut dyn Sink,
 ) -> Result<Value, SqlError> {
-    if core.nest_level >= MAX_NESTING {
+    if core.run.nest_level >= MAX_NESTING {
         return Err(too_deep());
     }
     let (db, module) = (&function.db, &function.module);
@@ -34,7 +34,7 @@ pub fn run(
     let visit = match core.visit_db(db) {
         Ok(visit) => visit,
         Err(closed) => {
-            core.leave_scope(scope);
+            core.identity.leave_scope(scope);
             return Err(closed);
         }
     };
@@ -42,21 +42,22 @@ pub fn run(
     let options = (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount);
     core.options.quoted_identifier = module.settings.quoted_identifier;
     core.options.ansi_nulls = module.settings.ansi_nulls;
-    let counts = (core.rowcount, core.error_number, core.scope_identity.take(), core.last_identity);
-    let (changes, profile) = (core.changes.take(), core.profile.take());
-    core.nest_level += 1;
-    core.temps.level = core.nest_level;
+    let results = core.run.results;
+    core.run.results.scope_identity = None;
+    let (changes, profile) = (core.run.triggers.changes.take(), core.run.profile.take());
+    core.run.nest_level += 1;
+    core.objects.temps.level = core.run.nest_level;
     let mut vars = args;
     let end = run_batch(core, rows, &code.batch, &mut vars, true);
-    core.leave_scope(scope);
-    core.nest_level -= 1;
-    core.temps.level = core.nest_level;
+    core.identity.leave_scope(scope);
+    core.run.nest_level -= 1;
+    core.objects.temps.level = core.run.nest_level;
     temps::end_scope(core);
-    (core.changes, core.profile) = (changes, profile);
-    (core.rowcount, core.error_number, core.scope_identity, core.last_identity) = counts;
+    (core.run.triggers.changes, core.run.profile) = (changes, profile);
+    core.run.results = results;
     core.end_visit(visit);
     (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount) = options;
-    match end? {
+    match end.map_err(|failure| failure.error)? {
         End::Finished(_) => {
             let result = code.batch.program.result;
             Ok(result.and_then(|slot| vars.get_mut(slot)).map_or(Value::Null, std::mem::take))

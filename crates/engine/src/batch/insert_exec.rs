@@ -10,9 +10,11 @@ use types::{DataType, ResultRows, SqlError, Value, msg, pack_row};
 use super::run::{Failure, Flow, Run};
 use bind::env::VarScope;
 use catalog::errors;
-use exec::dml::bulk::{BulkRows, load_rows_of};
+use dml::bulk::{BulkRows, load_rows_of};
 use exec::operators::row_store::{Cursor, RowStore};
-use exec::output::{ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
+use session::output::{
+    ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
+};
 
 /// Rows of a result set: its columns' types, and where its rows begin.
 struct Set {
@@ -89,7 +91,7 @@ impl Run<'_> {
         let InsertSource::Execute(execute) = &insert.source else {
             return Err(SqlError::internal("INSERT ... EXECUTE was expected").into());
         };
-        if self.core.insert_exec.is_some() {
+        if self.core.run.insert_exec.is_some() {
             return Err(SqlError::of(msg::INSERT_EXEC_NESTED, []).into());
         }
         if !insert.output.is_empty() {
@@ -98,10 +100,10 @@ impl Run<'_> {
         if insert.top.is_some() {
             return Err(errors::not_supported("INSERT TOP (n) ... EXECUTE").into());
         }
-        if self.core.doomed {
+        if self.core.transactions.client.doomed {
             return Err(errors::doomed().into());
         }
-        self.core.notes.clear();
+        self.core.run.notes.clear();
         self.core.begin_statement(true)?;
         self.core.tell_transactions(self.sink)?;
         let result = self.call_and_insert(at, insert, execute);
@@ -132,7 +134,7 @@ impl Run<'_> {
         let share = self.core.shared.grants.add(self.core.query_memory()).share();
         let scope = self.core.enter_inner();
         let around = self.core.trancount();
-        self.core.insert_exec = Some(around);
+        self.core.run.insert_exec = Some(around);
         let mut capture = Capture {
             client: &mut *self.sink,
             sets: Vec::new(),
@@ -148,7 +150,7 @@ impl Run<'_> {
             Err(failure) => Err(failure),
         };
         let Capture { sets, rows, .. } = capture;
-        self.core.insert_exec = None;
+        self.core.run.insert_exec = None;
         let left = self.core.leave_inner(scope, called.is_err());
         called?;
         left?;

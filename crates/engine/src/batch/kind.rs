@@ -3,7 +3,7 @@
 
 use syntax::ast::{DropKind, SetOption, StmtKind};
 
-use exec::output::StatementKind;
+use session::output::StatementKind;
 use statements::command::{self, CommandRun};
 
 /// What clients take a statement for.

@@ -21,6 +21,7 @@ mod reads;
 mod result_sets;
 pub mod rpc;
 pub mod run;
+mod scope;
 mod server_cursors;
 pub mod short;
 pub mod table_args;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bind::browse::Browse;
 use catalog::{Db, TableDef};
-use exec::output::{ColumnInfo, Origin, Origins};
+use session::output::{ColumnInfo, Origin, Origins};
 
 /// Of tables, and of columns that are some of theirs, for a session in the database `here`.
 pub(super) fn of(

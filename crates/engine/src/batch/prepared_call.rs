@@ -51,7 +51,7 @@ impl Run<'_> {
 
     /// The call of a number, if it is one's.
     pub(super) fn prepared_call(&self, handle: Option<&Arg>) -> Option<Arc<PreparedCall>> {
-        self.core.handles.get(number_of(handle?)?)
+        self.core.objects.handles.get(number_of(handle?)?)
     }
 
     /// Makes the call; the status is the procedure's.

@@ -6,10 +6,10 @@ use syntax::ast::Stmt;
 use types::{ResultRows, Value};
 
 use super::run::{Failure, Run};
-use exec::explain::{self, Measured, Shown};
-use exec::output::{StatementKind, give_each};
-use exec::state::profile::Profile;
+use explain::{Measured, Shown};
 use programs::compiled::Bound;
+use session::output::{StatementKind, give_each};
+use session::state::profile::Profile;
 
 impl Run<'_> {
     /// A statement whose profile the session wants is done: shows it, and goes on with the counters
@@ -22,7 +22,7 @@ impl Run<'_> {
         around: Option<Box<Profile>>,
         done: Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let own = std::mem::replace(&mut self.core.profile, around);
+        let own = std::mem::replace(&mut self.core.run.profile, around);
         done?;
         self.show_profile(at, stmt, &own.unwrap_or_default())
     }
@@ -35,7 +35,7 @@ impl Run<'_> {
             Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown)?,
             _ => return Ok(()),
         }
-        let measured = Measured { profile, rows: self.core.rowcount };
+        let measured = Measured { profile, rows: self.core.run.results.rowcount };
         let options = &self.core.options;
         let rows = options.statistics_profile.then(|| shown.profile(&measured, at)).transpose()?;
         let xml = options.statistics_xml.then(|| shown.xml(at, Some(&measured))).transpose()?;

@@ -11,8 +11,9 @@ use types::{SqlError, msg};
 
 use super::run::{Failure, Run};
 use catalog::{Db, TableDef};
-use exec::host::Host;
-use exec::state::SessionCore;
+use session::state::SessionCore;
+use session::state::host::Host;
+use session::state::scans::Scans;
 
 /// What a statement has read of a table.
 struct TableReads {
@@ -74,7 +75,7 @@ fn table_of(
 ) -> Option<(Arc<Db>, Arc<TableDef>)> {
     let mut databases = host.databases();
     // Tempdb by its second handle.
-    if !core.temps.list.is_empty() {
+    if !core.objects.temps.list.is_empty() {
         databases.extend(host.variables_db().ok());
     }
     let is_in =
@@ -92,19 +93,32 @@ fn table_of(
     })
 }
 
+/// What a statement reads is counted.
+pub(super) struct Reading {
+    /// The scans of the statement around it.
+    around: Option<Box<Scans>>,
+    trace: PageTrace,
+}
+
 impl Run<'_> {
-    /// Does something, and tells what it has read.
-    pub(super) fn with_reads<T>(
+    /// From now on what is read is counted.
+    pub(super) fn begin_reading(&mut self) -> Reading {
+        let around = self.core.run.scans.replace(Box::default());
+        Reading { around, trace: PageTrace::begin() }
+    }
+
+    /// The statement has ended; what it has read is told unless it has failed.
+    pub(super) fn end_reading(
         &mut self,
         at: usize,
-        work: impl FnOnce(&mut Self) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let around = self.core.scans.replace(Box::default());
-        let trace = PageTrace::begin();
-        let result = work(self);
+        Reading { around, trace }: Reading,
+        failed: bool,
+    ) -> Result<(), Failure> {
         let units = trace.end();
-        let scans = std::mem::replace(&mut self.core.scans, around);
-        let result = result?;
+        let scans = std::mem::replace(&mut self.core.run.scans, around);
+        if failed {
+            return Ok(());
+        }
         let mut tables: Vec<TableReads> = Vec::new();
         for (db, table, count) in scans.map_or_else(Vec::new, |scans| scans.list()) {
             tables.push(TableReads { scans: count, ..TableReads::of(&db, &table) });
@@ -134,6 +148,6 @@ impl Run<'_> {
             let message = self.placed(at, table.message());
             self.sink.message(&message)?;
         }
-        Ok(result)
+        Ok(())
     }
 }

@@ -16,11 +16,11 @@ use bind::type_names::type_of;
 use catalog::{Db, ModuleKind, errors};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
-use exec::output::{
+use programs::compiled::Bound;
+use session::output::{
     ColumnInfo, MadeRows, Origins, OutputParameter, SessionChange, Sink, StatementEnd,
     StatementKind,
 };
-use programs::compiled::Bound;
 
 /// What one result set is to be.
 enum Shape {

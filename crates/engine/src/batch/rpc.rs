@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use types::{DataType, SqlError};
 
 use super::run::{End, Flow, Outputs, Run};
-use exec::output::Sink;
-use exec::state::SessionCore;
 use programs::arguments::Arg;
 use programs::compiled::Compiled;
+use session::output::Sink;
+use session::state::SessionCore;
 
 /// Calls a procedure. `output` of an argument is its position, `types` what the client declares the
 /// arguments as; gives how the call ended and the values of OUTPUT parameters.
@@ -30,7 +30,7 @@ pub fn call(
         Ok((Flow::Next, status)) => End::Finished(status),
         Ok((Flow::Abort, _)) => End::BatchAborted,
         Err(failure) => {
-            run.failed(0, failure)?;
+            run.failed(0, failure).map_err(|failure| failure.error)?;
             End::ScopeAborted
         }
     };

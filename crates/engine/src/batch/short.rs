@@ -1,10 +1,11 @@
-//! A prepared batch that is one statement on one row by its key: it runs without the interpreter.
-//! What was found out when it ran the usual way (its plan, and under what it was made) is kept by
-//! the session that prepared it. Guarantees: the statement does what the interpreter would have had
-//! it do, by the same functions of its plan and of the session's transaction; whatever needs more
-//! (a plan that is out of date, a doomed transaction, an option that is not the one of before, a
-//! row that is not to be changed in place) goes the usual way from the beginning, and nothing has
-//! happened by then. Errors are the interpreter's too.
+//! A prepared batch that is one statement on one row by its key, kept ready to run by the session
+//! that prepared it: a cache in front of the interpreter. What the interpreter would look up and
+//! ask for such a statement (its bindings, whether they hold, what kind of statement it is, whether
+//! it is measured, profiled or only compiled) was found out when it ran that way, and holds as long
+//! as `Short::holds`. Guarantees: from there on the statement is run, ended, told of and counted by
+//! the functions that the interpreter calls (`change` and `query` of `run/perform.rs`), and its
+//! errors do what they do there; where it is to run again, or anything is not as it was, the
+//! interpreter runs it from the beginning, and nothing has happened by then.
 
 use std::sync::Arc;
 
@@ -12,17 +13,15 @@ use types::{SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
+use super::run::{End, Failure, change, fail_batch, query};
 use catalog::errors;
-use exec::dml::{DmlPlan, ExpectedRow};
-use exec::operators::context::ExecCtx;
-use exec::operators::query::run_query;
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
+use dml::{DmlPlan, ExpectedRow};
 use plan::QueryPlan;
 use programs::compiled::{Bound, Compiled, Stamp};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementKind};
+use session::state::SessionCore;
 
 /// A statement that may run this way.
 enum Plan {
@@ -74,18 +73,27 @@ impl Short {
     /// Whether all is as it was when this was found.
     #[inline]
     pub(crate) fn holds(&self, core: &SessionCore) -> bool {
-        let db = core.db();
         let needs = match &self.plan {
             Plan::Dml(plan) => plan.needs(),
             Plan::Query(plan) => plan.needs(),
         };
+        // The options are the same, so those that it was compiled with are.
         self.options == core.options.changes()
-            && self.stamp.version == db.schema_version()
-            && self.stamp.db == db.id()
-            && self.stamp.temps.is_none_or(|generation| generation == core.temps.generation)
-            && !core.doomed
+            && self.stamp.is_of_schema(core)
             && !core.cancelled()
             && needs.is_current()
+    }
+
+    /// Whether the interpreter is to run the statement after this error, as it runs those again
+    /// that it has begun itself: the schema has moved, or a filegroup was full and has room now.
+    #[cold]
+    fn runs_again(&self, core: &mut SessionCore, error: &SqlError) -> bool {
+        let changes = matches!(self.plan, Plan::Dml(_));
+        error.number == errors::SCHEMA_CHANGED
+            || changes
+                && error.number == 1105
+                && !core.transactions.client.doomed
+                && core.take_room()
     }
 
     /// Has the row that the statement will change brought near. Whether the statement will run this
@@ -93,12 +101,12 @@ impl Short {
     #[inline]
     pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.plan {
-            Plan::Dml(plan) => plan.look_ahead(core, vars),
+            Plan::Dml(plan) => plan.look_ahead(&mut core.memory, vars),
             Plan::Query(_) => None,
         }
     }
 
-    /// Runs the statement; nothing where the usual way is to be taken. Its errors go to the sink.
+    /// Runs the statement; nothing where the interpreter is to run it. Its errors go to the sink.
     /// `ahead` is what [`Short::look_ahead`] has found for the same variables.
     #[inline]
     pub(crate) fn run(
@@ -108,98 +116,24 @@ impl Short {
         batch: &Arc<Compiled>,
         vars: &mut Vec<Value>,
         ahead: Option<ExpectedRow>,
-    ) -> Option<Result<End, SqlError>> {
+    ) -> Option<Result<End, Failure>> {
         let counts = &*self.counts;
         let (run, statement) = (counts.run.begin(), counts.statements[0].begin());
-        let done = match &self.plan {
-            Plan::Dml(plan) => change(plan, core, sink, vars, ahead),
-            Plan::Query(plan) => read(plan, core, sink, vars),
+        // No CATCH is around it.
+        let ran = match &self.plan {
+            Plan::Dml(plan) => change(plan, core, sink, vars, ahead, false),
+            Plan::Query(plan) => query(plan, core, sink, vars),
         };
-        let end = match done?.and_then(|done| self.tell(core, sink, batch, done)) {
+        let shown = (ran.shown, ran.owes);
+        let end = match ran.tell(core, sink, (&**batch, 0), self.kind) {
             Ok(rows) => {
                 counts.statements[0].end(statement, rows);
                 Ok(End::Finished(0))
             }
-            Err(error) => fail_batch(core, sink, batch, vars, error),
+            Err(error) if self.runs_again(core, &error) => return None,
+            Err(error) => fail_batch(core, sink, batch, vars, error, shown),
         };
         counts.run.ended(run);
         Some(end)
-    }
-
-    /// Tells the client of the statement's end; how many rows it had.
-    #[inline]
-    fn tell(
-        &self,
-        core: &mut SessionCore,
-        sink: &mut dyn Sink,
-        batch: &Compiled,
-        (rows, counted): (u64, bool),
-    ) -> Result<u64, SqlError> {
-        if !core.notes.is_empty() {
-            tell_notes(core, sink, batch, 0)?;
-        }
-        core.succeeded(rows);
-        core.tell_transactions(sink)?;
-        let shown = (!core.options.nocount).then_some(rows);
-        let end = StatementEnd { statement: self.kind, rows: shown, error: false, nested: false };
-        if counted {
-            sink.done(end)?
-        } else {
-            sink.step(end)?
-        }
-        Ok(rows)
-    }
-}
-
-/// Rows of a statement, and whether the client is told how many.
-type Done = Option<Result<(u64, bool), SqlError>>;
-
-/// Runs a change of one row as a statement.
-#[inline]
-fn change(
-    plan: &DmlPlan,
-    core: &mut SessionCore,
-    sink: &mut dyn Sink,
-    vars: &mut [Value],
-    ahead: Option<ExpectedRow>,
-) -> Done {
-    let result = core.begin_statement(true).and_then(|()| core.tell_transactions(sink));
-    let result = result.and_then(|()| plan.run_point(&mut ExecCtx { session: core, vars }, ahead));
-    let rows = match result {
-        Ok(Some(rows)) => Ok(rows),
-        // The usual way begins the statement once more.
-        Ok(None) => return None,
-        Err(error) => Err(error),
-    };
-    debug_assert!(core.fired.is_empty(), "a statement with triggers has run without them");
-    match core.end_statement(rows) {
-        Ok(rows) => Some(Ok((rows, true))),
-        // It is taken back. The interpreter compiles it again, or looks for room and runs it again.
-        Err(error) if matches!(error.number, errors::SCHEMA_CHANGED | 1105) => None,
-        Err(error) => Some(Err(error)),
-    }
-}
-
-/// Runs a query of one row as a statement.
-#[inline]
-fn read(plan: &QueryPlan, core: &mut SessionCore, sink: &mut dyn Sink, vars: &mut [Value]) -> Done {
-    let begun =
-        core.begin_statement(plan.needs().reads_data()).and_then(|()| core.tell_transactions(sink));
-    if let Err(error) = begun {
-        return Some(Err(error));
-    }
-    let columns = plan.columns();
-    let mut out = ToSink::new(sink, columns, core.options.textsize);
-    out.order = plan.order();
-    let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
-    let result = result.and_then(|rows| out.finish().map(|()| rows));
-    let begun = out.begun;
-    match core.end_statement(result) {
-        Ok(rows) => Some(Ok((rows, !columns.is_empty()))),
-        Err(error) if error.number == errors::SCHEMA_CHANGED => None,
-        Err(error) if begun => Some(Err(error)),
-        Err(error) => {
-            Some(Err(tell_owed(core, sink, plan.needs(), columns, None).err().unwrap_or(error)))
-        }
     }
 }

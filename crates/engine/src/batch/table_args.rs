@@ -9,7 +9,7 @@ use types::{SqlError, Value, msg};
 
 use super::run::Run;
 use super::trigger::{MAX_NESTING, too_deep};
-use crate::session::bulk::Typed;
+use crate::typed_rows::Typed;
 use bind::env::VarScope;
 use catalog::TableDef;
 use catalog::names::quote;
@@ -17,7 +17,7 @@ use catalog::security::Permission;
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def;
 use ddl::temps::{self, Variable};
-use exec::dml::bulk::load_rows_of;
+use dml::bulk::load_rows_of;
 use logical::rights::Rights;
 use programs::arguments::{RpcTable, TableArg};
 use programs::table_param::{TableParam, clash};
@@ -33,7 +33,7 @@ impl Run<'_> {
         if params.is_empty() {
             return Ok(());
         }
-        if self.core.nest_level >= MAX_NESTING {
+        if self.core.run.nest_level >= MAX_NESTING {
             return Err(too_deep());
         }
         let passed = params.iter().try_for_each(|param| self.pass_table(param));
@@ -44,19 +44,25 @@ impl Run<'_> {
     }
 
     fn pass_table(&mut self, param: &TableParam) -> Result<(), SqlError> {
-        let level = self.core.nest_level + 1;
+        let level = self.core.run.nest_level + 1;
         match &param.arg {
             Some(TableArg::Variable { object_id, type_id }) => {
                 if *type_id != Some(param.def.type_id) {
                     return Err(clash("table", &param.def));
                 }
                 let kind = Variable::Borrowed { type_id: param.def.type_id };
-                temps::add_variable(self.core, &param.name, *object_id, level, kind);
+                temps::add_variable(
+                    &mut self.core.objects.temps,
+                    &param.name,
+                    *object_id,
+                    level,
+                    kind,
+                );
                 Ok(())
             }
             Some(TableArg::Rows(rows)) => {
                 if !self.core.may_all() {
-                    let mut rights = Rights::new(self.core.chain);
+                    let mut rights = Rights::new(self.core.identity.chain);
                     let ty = (param.def.schema.as_str(), param.def.type_id);
                     rights.need_type(&self.core.db().clone(), ty, Permission::Execute);
                     self.core.check_rights(&rights.take())?;
@@ -64,12 +70,12 @@ impl Run<'_> {
                 self.check_type(param, rows)?;
                 let table = self.make_table(param, level)?;
                 let filled = self.fill(param, &table, rows, level);
-                temps::set_readonly(self.core, table.object_id);
+                temps::set_readonly(&mut self.core.objects.temps, table.object_id);
                 filled
             }
             None => {
                 let table = self.make_table(param, level)?;
-                temps::set_readonly(self.core, table.object_id);
+                temps::set_readonly(&mut self.core.objects.temps, table.object_id);
                 Ok(())
             }
         }
@@ -153,12 +159,12 @@ impl Run<'_> {
             dialect: self.core.options.dialect,
             exact: false,
         };
-        let outer = std::mem::replace(&mut self.core.temps.level, level);
+        let outer = std::mem::replace(&mut self.core.objects.temps.level, level);
         let result = self.core.begin_statement(true).and_then(|()| {
             let result = load_rows_of(self.core, &stmt, &vars, &mut typed);
             self.core.end_statement(result)
         });
-        self.core.temps.level = outer;
+        self.core.objects.temps.level = outer;
         result.map(drop)
     }
 }

@@ -1,7 +1,7 @@
 //! Running triggers. A trigger is a scope inside the statement that fired it, with XACT_ABORT on
 //! and the changed rows as `inserted` and `deleted`. Guarantees: a trigger fires itself only under
 //! RECURSIVE_TRIGGERS; levels beyond 32 are error 217; what the trigger sets of SET options ends
-//! with it.
+//! with it; an error that a CATCH around the statement takes dooms the transaction.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use types::{SqlError, msg};
 use super::run::{End, run_batch};
 use catalog::{Db, ModuleDef, errors};
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::SessionCore;
-use exec::state::changes::{Cause, FiredTriggers};
-use exec::state::inner::check_after_trigger;
 use instance::OfInstance;
+use session::output::Sink;
+use session::state::SessionCore;
+use session::state::changes::{Cause, FiredTriggers};
+use session::state::inner::check_after_trigger;
 
 /// Deepest nesting of scopes.
 pub const MAX_NESTING: u32 = 32;
@@ -39,14 +39,14 @@ pub fn run(
         };
         for trigger in triggers.iter() {
             let id = (trigger.object_id, db.id());
-            let again = core.running_triggers.last() == Some(&id) && !instead_of;
+            let again = core.run.triggers.running.last() == Some(&id) && !instead_of;
             if again && !db.has_recursive_triggers() {
                 continue;
             }
-            core.rowcount = count;
-            core.running_triggers.push(id);
+            core.run.results.rowcount = count;
+            core.run.triggers.running.push(id);
             let result = run_one(core, sink, &db, trigger, &cause, catching);
-            core.running_triggers.pop();
+            core.run.triggers.running.pop();
             result?;
         }
     }
@@ -66,7 +66,7 @@ fn run_one(
     cause: &Cause,
     catching: bool,
 ) -> Result<(), SqlError> {
-    if core.nest_level >= MAX_NESTING {
+    if core.run.nest_level >= MAX_NESTING {
         return Err(too_deep());
     }
     let instance = core.instance().clone();
@@ -75,7 +75,7 @@ fn run_one(
     let visit = match core.visit_db(db) {
         Ok(visit) => visit,
         Err(closed) => {
-            core.leave_scope(scope);
+            core.identity.leave_scope(scope);
             return Err(closed);
         }
     };
@@ -84,26 +84,31 @@ fn run_one(
         Cause::Rows(changed) => (Some(changed.clone()), None),
         Cause::Event(data) => (None, Some(data.clone())),
     };
-    let changes = std::mem::replace(&mut core.changes, rows);
-    let event = std::mem::replace(&mut core.event_data, event);
-    let identity = core.scope_identity.take();
+    let changes = std::mem::replace(&mut core.run.triggers.changes, rows);
+    let event = std::mem::replace(&mut core.run.triggers.event_data, event);
+    let identity = core.run.results.scope_identity.take();
     core.options.quoted_identifier = trigger.settings.quoted_identifier;
     core.options.ansi_nulls = trigger.settings.ansi_nulls;
     core.options.xact_abort = true;
-    core.nest_level += 1;
-    core.temps.level = core.nest_level;
+    core.run.nest_level += 1;
+    core.objects.temps.level = core.run.nest_level;
     let end = run_batch(core, sink, &code.batch, &mut Vec::new(), catching);
-    core.leave_scope(scope);
-    core.nest_level -= 1;
-    core.temps.level = core.nest_level;
+    core.identity.leave_scope(scope);
+    core.run.nest_level -= 1;
+    core.objects.temps.level = core.run.nest_level;
     temps::end_scope(core);
     core.end_visit(visit);
     *core.options = options;
-    core.scope_identity = identity;
-    core.changes = changes;
-    core.event_data = event;
-    match end? {
-        End::Finished(_) => check_after_trigger(core),
-        End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),
+    core.run.results.scope_identity = identity;
+    core.run.triggers.changes = changes;
+    core.run.triggers.event_data = event;
+    match end {
+        Ok(End::Finished(_)) => check_after_trigger(&core.transactions.client),
+        Ok(End::ScopeAborted | End::BatchAborted) => Err(errors::batch_ended()),
+        Err(failure) => {
+            // No error that leaves a trigger lets its transaction go on, RAISERROR's neither.
+            core.transactions.client.doomed |= core.trancount() > 0;
+            Err(failure.error)
+        }
     }
 }

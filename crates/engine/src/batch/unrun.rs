@@ -12,10 +12,10 @@ use super::origins;
 use super::run::{Failure, Flow, Run};
 use bind::set_options::Showplan;
 use catalog::errors;
-use exec::explain::{self, Shown};
-use exec::output::{StatementKind, give_each};
+use explain::Shown;
 use programs::compiled::Bound;
 use programs::program::Op;
+use session::output::{StatementKind, give_each};
 
 impl Run<'_> {
     /// What an operation comes to while statements do not run.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use exec::state::core::SessionShared;
+use session::state::core::SessionShared;
 use txn::locks::{Block, Deadlock, DeadlockParty};
 use txn::{LockMode, Resource, What};
 

@@ -19,7 +19,7 @@ impl Sink for Quiet {
     fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
         Ok(())
     }
-    fn done(&mut self, _: exec::output::StatementEnd) -> Result<(), SqlError> {
+    fn done(&mut self, _: session::output::StatementEnd) -> Result<(), SqlError> {
         Ok(())
     }
     fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {

@@ -22,7 +22,7 @@ fn names_of_dropped_tables_do_not_gather() {
     let mut session = instance.session().unwrap();
     let mut run = |sql: &str| {
         session.execute(sql, &mut Nothing);
-        session.with_core(|core| core.temps.list.len())
+        session.with_core(|core| core.objects.temps.list.len())
     };
     assert_eq!(run("create table #kept (n int) declare @v table (n int)"), 1);
     let gone = "declare @i int = 0 while @i < 100 begin create table #t (n int) drop table #t set @i += 1 end";

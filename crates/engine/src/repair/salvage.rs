@@ -142,7 +142,8 @@ fn choose(found: Found, damaged: &[(PageId, SysTable)]) -> Salvaged {
         let (Some(table), Some(mut row)) = (ALL.get(table).copied(), version.row) else { continue };
         let keep = match table {
             SysTable::Principals => keep_principal(&mut row, version.doubtful, &mut out),
-            SysTable::Objects | SysTable::Texts => imported.contains(&number(&row, 0)),
+            // Columns that a view keeps stand under its negative object_id.
+            SysTable::Objects | SysTable::Texts => imported.contains(&number(&row, 0).abs()),
             SysTable::Permissions => {
                 let on_object = number(&row, 0) != SERVER && number(&row, 1) == OBJECT;
                 !version.doubtful && (!on_object || imported.contains(&number(&row, 2)))

@@ -5,19 +5,21 @@ use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use syntax::ast::StmtKind;
-use types::convert::{Mode, convert_with};
-use types::{DataType, Dialect, SqlError, Value, msg};
+use types::{DataType, SqlError, msg};
 
 use super::{Outcome, Session, round};
+use crate::batch::flow::killed;
 use crate::batch::run::End;
+use crate::typed_rows::Typed;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
-use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
-use exec::state::activity::Here;
-use exec::state::names::resolve_table;
+use dml::bulk::{BulkRows, bulk_load};
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
+use session::state::activity::Here;
+use session::state::bulk::{BulkLoad, BulkOptions};
+use session::state::names::resolve_table;
 
 impl Session {
     /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets
@@ -40,7 +42,7 @@ impl Session {
     ) -> Result<u64, SqlError> {
         let shared = self.core.shared.clone();
         if shared.killed.load(Ordering::Acquire) {
-            return Err(super::watch::killed());
+            return Err(killed());
         }
         if !self.core.options.runs() || self.core.options.parse_only {
             return Err(errors::not_supported(
@@ -55,13 +57,13 @@ impl Session {
         // As where a batch begins.
         if shared.killed.load(Ordering::Acquire) {
             shared.running.store(false, Ordering::Release);
-            return Err(super::watch::killed());
+            return Err(killed());
         }
         let result = load(&mut self.core, table, columns, options, rows);
         match &result {
             Ok(rows) => self.core.succeeded(*rows),
             Err(e) => {
-                self.core.error_number = e.number;
+                self.core.run.results.error_number = e.number;
                 if self.core.options.xact_abort || errors::ends_batch(e) {
                     self.core.rollback_all();
                 }
@@ -85,7 +87,7 @@ impl Session {
     /// types in the rows' order. `None` when none is announced: the batch before had no INSERT
     /// BULK, or the load has begun.
     pub fn bulk_columns(&self) -> Option<Vec<(CompactString, DataType)>> {
-        let bulk = self.core.pending_bulk.as_ref()?;
+        let bulk = self.core.run.pending_bulk.as_ref()?;
         let column = |at: &usize| bulk.table.columns.get(*at).map(|c| (c.name.clone(), c.ty));
         Some(bulk.columns.iter().filter_map(column).collect())
     }
@@ -96,7 +98,7 @@ impl Session {
     /// and errors: those of INSERT, what `rows` returns, 2628 as for [`Session::bulk_insert`], 4022
     /// when no load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
-        let bulk = self.core.pending_bulk.take();
+        let bulk = self.core.run.pending_bulk.take();
         let Session { core, shared, told, .. } = self;
         round::request(core, shared, told, sink, |core, sink, _| {
             let result = match &bulk {
@@ -110,7 +112,7 @@ impl Session {
                     (Some(*rows).filter(|_| !core.options.nocount), false)
                 }
                 Err(e) => {
-                    core.error_number = e.number;
+                    core.run.results.error_number = e.number;
                     sink.error(e)?;
                     let ends = core.options.xact_abort || errors::ends_batch(e) || core.cancelled();
                     if ends && !core.keeps_transaction() {
@@ -142,7 +144,7 @@ fn run_load(
         Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
     core.begin_statement(true)?;
     core.tell_transactions(sink)?;
-    let result = bulk.run(core, &mut typed);
+    let result = bulk_load(bulk, core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(sink, false).map(|()| rows));
     core.end_statement(result)
 }
@@ -174,7 +176,7 @@ fn load(
         order,
     };
     core.begin_statement(true)?;
-    let result = bulk.run(core, &mut typed);
+    let result = bulk_load(&bulk, core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
     core.end_statement(result)
 }
@@ -207,84 +209,4 @@ fn positions(
         found.ok_or_else(|| SqlError::of(msg::INVALID_COLUMN, [&name]))
     };
     names.iter().map(find).collect()
-}
-
-/// Rows with their values converted to the columns' types.
-pub(crate) struct Typed<'a> {
-    pub rows: &'a mut dyn BulkRows,
-    pub table: &'a TableDef,
-    /// Positions of the columns that the rows have.
-    pub columns: &'a [usize],
-    /// How texts of dates are read.
-    pub dialect: Dialect,
-    /// Characters that a char or varchar column has not are an error (4864); otherwise they become
-    /// others, as in INSERT.
-    pub exact: bool,
-}
-
-impl BulkRows for Typed<'_> {
-    fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
-        if !self.rows.next(row)? {
-            return Ok(false);
-        }
-        for (value, at) in row.iter_mut().zip(self.columns) {
-            let column = &self.table.columns[*at];
-            if !is_of(value, column.ty) {
-                *value =
-                    self.converted(value, column).map_err(|e| named(e, self.table, *at, value))?;
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// Whether a value needs no conversion: types without length or scale.
-fn is_of(value: &Value, ty: DataType) -> bool {
-    matches!(
-        (value, ty),
-        (Value::Null, _)
-            | (Value::Bit(_), DataType::Bit)
-            | (Value::TinyInt(_), DataType::TinyInt)
-            | (Value::SmallInt(_), DataType::SmallInt)
-            | (Value::Int(_), DataType::Int)
-            | (Value::BigInt(_), DataType::BigInt)
-            | (Value::Float(_), DataType::Float)
-            | (Value::Real(_), DataType::Real)
-            | (Value::Money(_), DataType::Money)
-            | (Value::SmallMoney(_), DataType::SmallMoney)
-            | (Value::Date(_), DataType::Date)
-            | (Value::DateTime { .. }, DataType::DateTime)
-            | (Value::SmallDateTime { .. }, DataType::SmallDateTime)
-            | (Value::Guid(_), DataType::UniqueIdentifier)
-            | (Value::Bytes(_), DataType::VarBinary(types::Len::Max))
-    )
-}
-
-impl Typed<'_> {
-    fn converted(&self, value: &Value, column: &catalog::ColumnDef) -> Result<Value, SqlError> {
-        let (ty, page) = (column.ty, column.collation.code_page());
-        if let (true, Value::Str(text), true, false) =
-            (self.exact, value, ty.is_string(), ty.is_unicode())
-            && page.replaced(text).is_some()
-        {
-            return Err(SqlError::of(msg::BULK_NOT_IN_CODE_PAGE, []));
-        }
-        convert_with(value, value.natural_type(), ty, 0, Mode::Assignment, self.dialect, page)
-    }
-}
-
-/// An error with the column that it belongs to.
-fn named(e: SqlError, table: &TableDef, at: usize, value: &Value) -> SqlError {
-    let column = &table.columns[at];
-    match e.number {
-        2628 | 8152 => {
-            let part = types::convert::fitting_part(value, column.ty, column.collation.code_page());
-            SqlError::truncation_in(&table.full_name(), &column.name, &part)
-        }
-        4864 => SqlError::of(msg::BULK_CONVERSION_OF_COLUMN, [&(at + 1), &column.name]),
-        _ => {
-            let text = format!("{} (column {}, {})", e.message, at + 1, column.name);
-            SqlError::new(e.number, e.severity, e.state, text)
-        }
-    }
 }

@@ -9,14 +9,14 @@ use catalog::security::{Permission, Principal, SA, Scope};
 use types::{LANGUAGES, SqlError, msg};
 
 use super::{Session, logon};
-use exec::operators::memory::QueryMemory;
-use exec::state::SessionCore;
-use exec::state::caller::Caller;
 use instance::security::LoginToken;
 use instance::security::change::Change;
 use instance::security::login::login_failed;
 use instance::security::passwords;
 use instance::{InstanceCore, OfInstance};
+use session::query_memory::QueryMemory;
+use session::state::SessionCore;
+use session::state::caller::Caller;
 
 /// Memory for queries of the dedicated administrator connection, whatever others hold.
 const DEDICATED_MEMORY: usize = 32 << 20;
@@ -114,7 +114,7 @@ pub(crate) fn session_in(
     }
     if token.dedicated {
         let memory = QueryMemory::new(DEDICATED_MEMORY, DEDICATED_OPERATOR);
-        session.with_core(|core| core.own_memory = Some(Arc::new(memory)));
+        session.with_core(|core| core.memory.own_queries = Some(Arc::new(memory)));
     } else {
         session.with_core(|core| logon::run(core, &token.client))?;
     }
@@ -123,7 +123,7 @@ pub(crate) fn session_in(
 
 /// The session belongs to a login from now on.
 fn log_in(core: &mut SessionCore, token: &LoginToken) {
-    core.caller = Caller::login(token.id, &token.name, &token.sid);
+    core.identity.caller = Caller::login(token.id, &token.name, &token.sid);
     core.shared.login_id.store(token.id, Ordering::Relaxed);
 }
 
@@ -133,11 +133,11 @@ fn log_in(core: &mut SessionCore, token: &LoginToken) {
 /// 18456.
 fn check_login(core: &mut SessionCore) -> Result<(), SqlError> {
     let master = core.host().database("master")?.security();
-    let there = master.server.get(core.caller.login_id());
-    let there = there.is_some_and(|p| !p.disabled && *p.sid == *core.caller.sid());
+    let there = master.server.get(core.identity.caller.login_id());
+    let there = there.is_some_and(|p| !p.disabled && *p.sid == *core.identity.caller.sid());
     match there && core.has_server(Permission::ConnectSql) {
         true => Ok(()),
-        false => Err(login_failed(core.caller.name())),
+        false => Err(login_failed(core.identity.caller.name())),
     }
 }
 

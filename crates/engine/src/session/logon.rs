@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use catalog::ModuleDef;
 use catalog::errorlog::line_of;
-use exec::output::Sink;
-use exec::state::SessionCore;
-use exec::state::changes::{Cause, FiredTriggers};
+use session::output::Sink;
+use session::state::SessionCore;
+use session::state::changes::{Cause, FiredTriggers};
 use types::{SqlError, msg};
 
 use ddl::events::LOGON;
@@ -49,7 +49,7 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
         return Ok(());
     }
     triggers.sort_by_key(|trigger| trigger.object_id);
-    let mut data = head_of_event(core, LOGON);
+    let mut data = head_of_event(&core.identity, LOGON);
     let _ = write!(
         data,
         "<LoginType>SQL Login</LoginType><ClientHost>{}</ClientHost><IsPooled>0</IsPooled></EVENT_INSTANCE>",
@@ -57,7 +57,7 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
     );
     let mut said = ToLog(Vec::new());
     let result = core.begin_statement(true).and_then(|()| {
-        core.fired.push(FiredTriggers {
+        core.run.triggers.fired.push(FiredTriggers {
             db: master,
             triggers: triggers.into(),
             cause: Cause::Event(data.into()),
@@ -67,13 +67,13 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
     });
     let log = core.host().error_log().clone();
     if let Err(error) = &result
-        && !exec::state::inner::was_reported(error)
+        && !session::state::inner::was_reported(error)
     {
         said.0.push(error.message.clone());
     }
     said.0.iter().for_each(|line| log.write("Logon", line));
     result.map_err(|_| {
-        let refused = SqlError::of(msg::LOGON_TRIGGER_FAILED, [&core.login_name()]);
+        let refused = SqlError::of(msg::LOGON_TRIGGER_FAILED, [&core.identity.login_name()]);
         log.write("Logon", &format!("{} [CLIENT: {}]", refused.message, client.address));
         refused
     })

@@ -29,21 +29,24 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
+use crate::batch::run::run_batch;
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::activity::{Here, Told};
-use exec::state::core::{SessionCore, SessionShared};
 use instance::InstanceCore;
 use instance::OfInstance;
 use memory::meter::Metered;
 use programs::parameters::{self, ToRun};
-use ready::{Known, Ready, look_ahead, put_ready};
-use round::{request, run_in};
+use ready::{Ready, put_ready};
+use round::{begin_batch, request};
+use session::output::Sink;
+use session::state::activity::{Here, Told};
+use session::state::core::{SessionCore, SessionShared};
 
 pub use bind::set_options::SessionOptions;
-pub use exec::state::before_answer::{BeforeAnswer, Owed};
-pub use exec::state::core::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
 pub use logical::isolation::Isolation;
+pub use session::state::before_answer::{BeforeAnswer, Owed};
+pub use session::state::core::{
+    DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT,
+};
 
 /// A session. Dropping it rolls back what is open.
 pub struct Session {
@@ -65,7 +68,7 @@ pub struct Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.core.rollback_all();
-        self.core.cursors.clear();
+        self.core.objects.cursors.clear();
         temps::end_session(&mut self.core);
     }
 }
@@ -183,9 +186,9 @@ impl Session {
 
     /// What the client says of itself.
     pub fn set_names(&mut self, app: &str, host: &str, login: &str) {
-        self.core.app_name = app.into();
-        self.core.host_name = host.into();
-        self.core.login = login.into();
+        self.core.identity.app_name = app.into();
+        self.core.identity.host_name = host.into();
+        self.core.identity.login = login.into();
         let mut names = self.core.shared.names.lock();
         (names.app, names.host, names.login) = (app.into(), host.into(), login.into());
     }
@@ -213,12 +216,12 @@ impl Session {
     /// answers waits before a byte of them leaves: with [`Session::settle`], and while a request
     /// runs with [`Session::before_answer`].
     pub fn hold_answers(&mut self) {
-        self.core.hold_answers();
+        self.core.answers.hold();
     }
 
     /// What the session's answers wait for before they are sent.
     pub fn before_answer(&self) -> &Arc<BeforeAnswer> {
-        self.core.before_answer()
+        self.core.answers.before()
     }
 
     /// Waits until all that the answers of the session tell is durable. Views show the session as
@@ -228,12 +231,12 @@ impl Session {
     /// Those of a log that cannot be flushed: its database is offline, and nothing that was not
     /// sent yet may be told.
     pub fn settle(&mut self) -> Result<(), SqlError> {
-        if !self.core.before_answer().is_owed() {
+        if !self.core.answers.before().is_owed() {
             return Ok(());
         }
         let _here = Here::enter(&self.shared);
         self.shared.running.store(true, Ordering::Release);
-        let settled = self.core.settle();
+        let settled = self.core.answers.settle();
         self.shared.running.store(false, Ordering::Release);
         settled
     }
@@ -252,7 +255,8 @@ impl Session {
         request(core, shared, told, sink, |core, sink, told| {
             let ToRun { batch, mut vars, shaped } =
                 parameters::find(core, core.instance().batches(), text, key)?;
-            run_in(core, sink, told, &batch, shaped.then_some(text), &mut vars)
+            begin_batch(core, told, &batch, shaped.then_some(text));
+            run_batch(core, sink, &batch, &mut vars, false).map_err(|failure| failure.error)
         })
     }
 
@@ -301,12 +305,12 @@ impl Session {
                 false => converted(core, value, ty)?,
             });
         }
+        let place = ready.iter().rposition(|ready| ready.number == prepared.number);
         // Before anything else, so that the row comes from memory meanwhile.
-        let ahead = look_ahead(ready, prepared.number, core, vars);
+        let ahead = place.and_then(|at| ready[at].look_ahead(core, vars));
         Ok(request(core, shared, told, sink, |core, sink, told| {
             let cache = core.instance().batches();
             let options = core.options.changes();
-            let place = ready.iter().rposition(|ready| ready.number == prepared.number);
             let place = match place {
                 Some(at)
                     if cache.is_same(
@@ -326,17 +330,16 @@ impl Session {
             };
             let ready = &mut ready[place];
             let batch = &ready.found.batch;
-            if let Known::Short(short) = &ready.short
-                && short.holds(core)
-            {
+            if let Some(statement) = ready.ready_statement(core) {
                 core.shared.activity.begins(told, batch, None);
-                if let Some(end) = short.run(core, sink, batch, vars, ahead) {
-                    return end;
+                if let Some(end) = statement.run(core, sink, batch, vars, ahead) {
+                    return end.map_err(|failure| failure.error);
                 }
             }
-            let end = run_in(core, sink, told, batch, None, vars);
+            begin_batch(core, told, batch, None);
+            let end = run_batch(core, sink, batch, vars, false);
             ready.look(core);
-            end
+            end.map_err(|failure| failure.error)
         }))
     }
 

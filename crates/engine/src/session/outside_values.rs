@@ -8,8 +8,8 @@ use types::{ResultRows, SqlError, Value};
 
 use super::Session;
 use crate::Instance;
-use exec::output::Sink;
 use instance::InstanceOptions;
+use session::output::Sink;
 
 /// The rows of a batch; fails at any error.
 #[derive(Default)]

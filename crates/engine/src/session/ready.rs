@@ -1,10 +1,10 @@
 //! Prepared statements, and those of them that a session keeps ready to run.
 
 use crate::batch::short::Short;
-use exec::dml::ExpectedRow;
-use exec::state::core::SessionCore;
+use dml::ExpectedRow;
 use programs::cache::Found;
 use programs::program::BatchParam;
+use session::state::core::SessionCore;
 use types::Value;
 
 /// A batch with parameters, compiled once.
@@ -24,11 +24,11 @@ pub(super) struct Ready {
     /// The options that it was found under, by their number.
     pub(super) options: u64,
     pub(super) found: Found,
-    /// The batch as one statement that runs without the interpreter, if it is one.
+    /// The batch as one statement on one row, if it is one.
     pub(super) short: Known,
 }
 
-/// Whether a prepared batch is one statement that runs without the interpreter.
+/// Whether a prepared batch is one statement on one row that is kept ready.
 #[derive(Default)]
 pub(super) enum Known {
     /// It has not run since this was asked last.
@@ -44,13 +44,31 @@ impl Ready {
         Ready { number, options, found, short: Known::Unknown }
     }
 
+    /// The row of the batch that is about to run, as far as it is known where it is.
+    #[inline]
+    pub(super) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
+        match &self.short {
+            Known::Short(short) => short.look_ahead(core, vars),
+            Known::Unknown | Known::Not(..) => None,
+        }
+    }
+
+    /// The batch as one statement, if it is one and all is as it was when that was found.
+    #[inline]
+    pub(super) fn ready_statement(&self, core: &SessionCore) -> Option<&Short> {
+        match &self.short {
+            Known::Short(short) if short.holds(core) => Some(short),
+            _ => None,
+        }
+    }
+
     /// The batch has run: what is it?
     #[inline]
     pub(super) fn look(&mut self, core: &mut SessionCore) {
         let now = (core.options.changes(), core.db().schema_version());
         match &self.short {
             Known::Not(options, version) if (*options, *version) == now => {}
-            // It has gone the usual way because of its row.
+            // The interpreter has run it again.
             Known::Short(short) if short.holds(core) => {}
             _ => {
                 self.short = match Short::of(core, &self.found.batch) {
@@ -59,21 +77,6 @@ impl Ready {
                 }
             }
         }
-    }
-}
-
-/// The row of a prepared batch that is about to run, as far as it is known where it is.
-#[inline]
-pub(super) fn look_ahead(
-    list: &[Ready],
-    number: u64,
-    core: &mut SessionCore,
-    vars: &[Value],
-) -> Option<ExpectedRow> {
-    let ready = list.iter().rfind(|ready| ready.number == number)?;
-    match &ready.short {
-        Known::Short(short) => short.look_ahead(core, vars),
-        Known::Unknown | Known::Not(..) => None,
     }
 }
 

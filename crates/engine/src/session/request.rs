@@ -7,9 +7,10 @@ use types::SqlError;
 use super::{Isolation, Outcome, Session, round};
 use crate::batch::run::End;
 use ddl::temps;
-use exec::output::{SessionChange, Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
-use exec::state::handles::Handles;
+use session::output::{SessionChange, Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
+use session::state::handles::Handles;
+use session::state::session_run::LastResults;
 
 /// How a transaction begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl Session {
     /// The number of the session's transaction, 0 without one: what
     /// [`SessionChange::TransactionBegan`] told.
     pub fn transaction_number(&self) -> u64 {
-        self.core.transaction
+        self.core.transactions.client.number()
     }
 
     /// The SET options of a client that is no ODBC or OLE DB driver: those of its database, off
@@ -101,25 +102,20 @@ impl Session {
     pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
         let core = &mut self.core;
         core.rollback_all();
-        core.cursors.clear();
+        core.objects.cursors.clear();
         core.tell_transactions(sink)?;
         *core.options = self.login_options.clone();
-        core.caller.return_to(0);
-        (core.acting_floor, core.chain) = (0, logical::rights::Chain::None);
-        core.nest_level = 0;
+        core.identity.reset();
+        core.run.nest_level = 0;
         temps::end_session(core);
-        core.handles = Handles::default();
+        core.objects.handles = Handles::default();
         // A call before it in the same message may have committed under them.
-        core.settle()?;
-        core.app_locks.release_session();
-        (core.last_identity, core.scope_identity) = (None, None);
-        (core.rowcount, core.error_number) = (0, 0);
-        core.context_info = types::Value::Null;
-        core.session_context.clear();
-        core.xml_documents.clear();
-        core.parsed = None;
-        core.holdings.clear();
-        core.caught.clear();
+        core.answers.settle()?;
+        core.objects.app_locks.release_session();
+        core.run.results = LastResults::default();
+        core.objects.forget_values();
+        core.memory.clear_holdings();
+        core.run.caught.clear();
         let old = core.db().name();
         let found =
             core.host().database(&self.login_db).and_then(|db| db.check_usable().map(|()| db));

@@ -2,21 +2,23 @@
 //! open ended, the answer watched.
 
 use super::Outcome;
-use super::watch::{Watch, killed};
-use crate::batch::run::{End, run_batch};
+use super::watch::Watch;
+use crate::batch::flow::killed;
+use crate::batch::run::End;
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::activity::{Here, Told};
-use exec::state::core::{SessionCore, SessionShared};
-use exec::state::phases::{self, Phase};
 use instance::OfInstance;
 use memory::meter::Metered;
 use programs::compiled::Compiled;
+use session::output::Sink;
+use session::state::activity::{Here, Told};
+use session::state::core::{SessionCore, SessionShared};
+use session::state::phases::{self, Phase};
+use session::state::session_run::LastResults;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use types::{SqlError, Value, msg};
+use types::{SqlError, msg};
 
 /// Runs what a client has asked for: what comes before and after is the same for a batch, a call
 /// and a request of the transaction manager.
@@ -44,14 +46,10 @@ pub(super) fn request(
         let _ = sink.error(&killed());
         return Outcome { ok: false, status: -1 };
     }
-    core.nest_level = 0;
-    core.begin_answer();
-    core.temps.level = 0;
-    core.cursors.begin_request();
-    core.caught.clear();
-    core.insert_exec = None;
-    core.pending_bulk = None;
-    core.described.clear();
+    core.run.begin_request();
+    core.answers.begin_request();
+    core.objects.temps.level = 0;
+    core.objects.cursors.begin_request();
     let work = || {
         core.await_undo()?;
         stack::with_room(|| work(core, &mut sink, told))
@@ -60,7 +58,7 @@ pub(super) fn request(
         Ok(Ok(End::Finished(n))) => n,
         Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
         Ok(Err(error)) => {
-            core.error_number = error.number;
+            core.run.results.error_number = error.number;
             let _ = sink.error(&error);
             0
         }
@@ -72,7 +70,8 @@ pub(super) fn request(
     };
     temps::end_batch(core);
     end_batch(core, &mut sink);
-    shared.activity.ended(told, &core.options, core.rowcount, core.error_number);
+    let LastResults { rowcount, error_number, .. } = core.run.results;
+    shared.activity.ended(told, &core.options, rowcount, error_number);
     shared.open_transactions.store(core.trancount().into(), Ordering::Relaxed);
     if shared.killed.load(Ordering::Acquire) {
         core.rollback_all();
@@ -83,21 +82,19 @@ pub(super) fn request(
     Outcome { ok: sink.errors == 0, status }
 }
 
-/// Runs a batch; `sent` is what the client sent where that is not the batch's own text.
-pub(super) fn run_in(
+/// A batch is about to run: it is published as what runs, and its settings hold. `sent` is what the
+/// client sent where that is not the batch's own text.
+pub(super) fn begin_batch(
     core: &mut SessionCore,
-    sink: &mut dyn Sink,
     told: &mut Told,
     batch: &Arc<Compiled>,
     sent: Option<&str>,
-    vars: &mut Vec<Value>,
-) -> Result<End, SqlError> {
+) {
     core.shared.activity.begins(told, batch, sent);
     // Only where they are other ones: a change of options is looked at when the batch ends.
     if core.options.parse_settings() != batch.settings {
         core.options.set_parse_settings(batch.settings);
     }
-    run_batch(core, sink, batch, vars, false)
 }
 
 /// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.
@@ -127,8 +124,8 @@ fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
         log.write("Server", &format!("Error: 3624. So has the rollback of session {spid}."));
     }
     log.save();
-    core.private_tables.clear();
-    core.nest_level = 0;
+    core.run.private_tables.clear();
+    core.run.nest_level = 0;
     core.forget_kept_uses();
     catalog::errors::assertion_failed()
 }

@@ -7,8 +7,8 @@ use super::{Outcome, Session, round};
 use std::sync::Arc;
 
 use crate::batch::rpc::call;
-use exec::output::{OutputParameter, Sink};
 use programs::arguments::{Arg, RpcTable, TableArg};
+use session::output::{OutputParameter, Sink};
 
 /// A parameter of a call.
 #[derive(Clone, Debug)]
@@ -75,6 +75,6 @@ impl Session {
 
     /// Statements that the session has prepared and not given back.
     pub fn prepared_statements(&self) -> usize {
-        self.core.handles.count()
+        self.core.objects.handles.count()
     }
 }

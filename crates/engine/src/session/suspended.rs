@@ -13,8 +13,8 @@ use crate::Instance;
 use exec::operators::RowSet;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::{RunningQuery, lock_tables};
-use exec::output::Sink;
 use instance::InstanceOptions;
+use session::output::Sink;
 
 /// Fails at any error.
 struct NoErrors;
@@ -45,7 +45,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
         vars: &VarScope::new(),
         values: &[],
         options: &core.options,
-        temps: &core.temps,
+        temps: &core.objects.temps,
         changes: None,
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),

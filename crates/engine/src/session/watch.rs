@@ -1,15 +1,10 @@
 //! What a batch shows on its way to the client: errors are counted, and a client that takes nothing
 //! more ends the batch.
 
-use exec::output::{OutputParameter, SessionChange, Sink, StatementEnd};
-use exec::state::core::SessionShared;
+use session::output::{OutputParameter, SessionChange, Sink, StatementEnd};
+use session::state::core::SessionShared;
 use std::sync::atomic::Ordering;
-use types::{ResultRows, SqlError, msg};
-
-/// 596: KILL has ended the session, or an error of severity 20 or more does.
-pub(crate) fn killed() -> SqlError {
-    SqlError::of(msg::SESSION_KILLED, [])
-}
+use types::{ResultRows, SqlError};
 
 /// Counts the errors that go by. A sink that fails cancels the batch: no CATCH takes that error,
 /// nothing more runs for a client that is gone.
@@ -30,12 +25,12 @@ impl Watch<'_> {
 }
 
 impl Sink for Watch<'_> {
-    fn columns(&mut self, columns: &[exec::output::ColumnInfo]) -> Result<(), SqlError> {
+    fn columns(&mut self, columns: &[session::output::ColumnInfo]) -> Result<(), SqlError> {
         let result = self.inner.columns(columns);
         self.passed(result)
     }
 
-    fn origins(&mut self, origins: &exec::output::Origins) -> Result<(), SqlError> {
+    fn origins(&mut self, origins: &session::output::Origins) -> Result<(), SqlError> {
         let result = self.inner.origins(origins);
         self.passed(result)
     }

@@ -557,3 +557,73 @@ fn columns_are_named_by_their_temporary_table() {
     }
     assert!(b.run("SELECT #x.a FROM #x AS y").starts_with("Msg 4104: "));
 }
+
+/// A table with many columns and constraints.
+fn wide() -> String {
+    let columns: Vec<String> = (0..300)
+        .map(|n| match n % 10 {
+            0 => format!("c{n} int CONSTRAINT d{n} DEFAULT {n} CONSTRAINT k{n} CHECK (c{n} < 999)"),
+            _ => format!("c{n} int"),
+        })
+        .collect();
+    format!("CREATE TABLE w (id int CONSTRAINT pk PRIMARY KEY, {})", columns.join(", "))
+}
+
+/// What a change of a definition writes, and a rollback has to undo, is what changes.
+#[test]
+fn a_change_writes_what_it_changes() {
+    let b = &mut Bench::new();
+    b.check("CREATE TABLE n (id int)", "");
+    b.check(&wide(), "");
+    for change in [
+        "ALTER TABLE {t} ADD x int NULL",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_x CHECK (id > 0)",
+        "ALTER TABLE {t} ADD y int CONSTRAINT {t}_y DEFAULT 4",
+        "CREATE INDEX {t}_i ON {t} (id)",
+    ] {
+        let mut records = |table: &str| -> i64 {
+            let change = change.replace("{t}", table);
+            b.check(&format!("BEGIN TRAN; {change}"), "");
+            let said = b.run(
+                "SELECT SUM(database_transaction_log_record_count)
+                 FROM sys.dm_tran_database_transactions WHERE database_id = DB_ID(); ROLLBACK",
+            );
+            said.trim().parse().unwrap_or_else(|_| panic!("{change}: {said}"))
+        };
+        let (narrow, wide) = (records("n"), records("w"));
+        assert!(wide <= narrow + 20, "{change}: {narrow} and {wide} records");
+    }
+}
+
+#[test]
+fn changed_definitions_are_whole_after_power_loss() {
+    let disk = SimDisk::new(11);
+    {
+        let instance = open(&disk);
+        text::run(&instance, "CREATE DATABASE d");
+        text::run(&instance, &format!("USE d; {}; INSERT w (id) VALUES (1)", wide()));
+        instance.close().unwrap();
+    }
+    let changes = "USE d; BEGIN TRAN;
+         ALTER TABLE w ADD x int NOT NULL CONSTRAINT dx DEFAULT 7;
+         ALTER TABLE w DROP CONSTRAINT k10;
+         ALTER TABLE w DROP COLUMN c11;
+         EXEC ('UPDATE w SET c12 = x');
+         COMMIT";
+    let sums = "USE d; SELECT COUNT(*) FROM sys.columns WHERE object_id = OBJECT_ID('w');
+         SELECT COUNT(*) FROM sys.objects WHERE parent_object_id = OBJECT_ID('w');
+         SELECT c0, c10, c12 FROM w";
+    text::power_loss(&disk, open, changes, 60, |instance, _, at| {
+        let said = say(instance, sums);
+        let expected = ["301\n61\n0|10|NULL", "301\n61\n0|10|7"];
+        assert!(expected.iter().any(|rows| said.ends_with(rows)), "at {at}: {said}");
+        assert_eq!(say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "", "at {at}");
+        let fresh = said.ends_with('7');
+        let x = say(
+            instance,
+            "USE d; INSERT w (id, c10) VALUES (2, 1000); SELECT COL_LENGTH('w', 'x')",
+        );
+        assert_eq!(x.contains("Msg 547"), !fresh, "at {at}: {x}");
+        assert!(x.ends_with(if fresh { "4" } else { "NULL" }), "at {at}: {x}");
+    });
+}

@@ -333,6 +333,77 @@ fn columns_of_views_get_other_names() {
     b.check("EXEC sp_refreshview 'plain'; SELECT a, later FROM plain", "1|2");
 }
 
+/// The columns of `SELECT *` are those of the moment when the view or function was made.
+#[test]
+fn columns_of_all_stay_until_they_are_refreshed() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE t (a int, b varchar(9)); INSERT t VALUES (1, 'x')", "(1)");
+    b.check("CREATE VIEW v AS SELECT * FROM t", "");
+    b.check("CREATE VIEW over_v AS SELECT x.*, 1 AS one FROM v AS x", "");
+    b.check("CREATE VIEW called (p, q) AS SELECT * FROM t", "");
+    b.check("CREATE FUNCTION f (@a int) RETURNS TABLE AS RETURN SELECT * FROM t WHERE a = @a", "");
+    b.check("CREATE FUNCTION g () RETURNS TABLE AS RETURN SELECT * FROM t", "");
+    let names = |of: &str| {
+        format!(
+            "SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('{of}') ORDER BY column_id"
+        )
+    };
+    b.run("EXEC sp_rename 't.b', 'c', 'COLUMN'");
+    b.check("ALTER TABLE t ADD d int NOT NULL DEFAULT 7", "");
+    for again in [false, true] {
+        if again {
+            b = b.restart();
+        }
+        for (of, columns, rows) in [
+            ("v", "a\nb", "1|x"),
+            ("over_v", "a\nb\none", "1|x|1"),
+            ("called", "p\nq", "1|x"),
+            ("f", "a\nb", "1|x"),
+            ("g", "a\nb", "1|x"),
+        ] {
+            b.check(&names(of), columns);
+            let call = match of {
+                "f" => "f(1)",
+                "g" => "g()",
+                _ => of,
+            };
+            b.check(&format!("SELECT * FROM {call}"), rows);
+        }
+        b.check("SELECT a, b FROM v WHERE b = 'x' ORDER BY b", "1|x");
+        b.fails("SELECT c FROM v", 207);
+        b.fails("SELECT d FROM g()", 207);
+    }
+    // They are columns of the table, by their places.
+    b.check("UPDATE v SET b = 'y' WHERE b = 'x'; SELECT c FROM t", "(1)\ny");
+    b.check("INSERT v (a, b) VALUES (2, 'z'); SELECT a, c, d FROM t WHERE a = 2", "(1)\n2|z|7");
+    b.check("DELETE v WHERE b = 'z'", "(1)");
+    // Nothing of a definition that is rolled back is left.
+    b.check("BEGIN TRAN; EXEC sp_refreshview 'v'; SELECT * FROM v; ROLLBACK", "1|y|7");
+    b.check(&names("v"), "a\nb");
+    b.run("EXEC sp_refreshview 'v'; EXEC sp_refreshsqlmodule 'g'");
+    b.check("SELECT * FROM v; SELECT * FROM g(); SELECT * FROM over_v", "1|y|7\n1|y|7\n1|y|7");
+    b.check(&names("v"), "a\nc\nd");
+    b.check(&names("over_v"), "a\nb\none");
+    b.run("EXEC sp_refreshview 'over_v'");
+    b.check(&names("over_v"), "a\nc\nd\none");
+    b.check("ALTER VIEW called (p, q, r) AS SELECT * FROM t", "");
+    b.check("SELECT * FROM called", "1|y|7");
+    // There are fewer columns than names.
+    b.check("CREATE TABLE u (a int, b int); INSERT u VALUES (1, 2)", "(1)");
+    b.check("CREATE VIEW w AS SELECT * FROM u", "");
+    b.check("ALTER TABLE u DROP COLUMN a; ALTER TABLE u ADD z int NULL", "");
+    b.check("SELECT a, b FROM w", "2|NULL");
+    b.check("ALTER TABLE u DROP COLUMN z", "");
+    b.fails("SELECT a FROM w", 4502);
+    b.run("EXEC sp_refreshview 'w'");
+    let mut b = b.restart();
+    b.check(&names("w"), "b");
+    b.check("SELECT * FROM w; DROP VIEW w; CREATE TABLE w (q int)", "2");
+    let mut b = b.restart();
+    b.check(&names("w"), "q");
+    is_sound(&mut b);
+}
+
 #[test]
 fn tablesample_takes_whole_pages() {
     let mut b = Bench::new();
@@ -499,4 +570,46 @@ fn lists_of_checks_compare_value_by_value() {
     );
     b.check("INSERT listed VALUES ('1'); INSERT listed VALUES ('02')", "(1)\n(1)");
     b.fails("INSERT listed VALUES ('01')", 547);
+}
+
+#[test]
+fn dbreindex_builds_indexes_again() {
+    let mut b = Bench::new();
+    b.check(
+        "CREATE TABLE t (id int CONSTRAINT pk_t PRIMARY KEY, a int)
+         CREATE INDEX ix_a ON t (a) WITH (FILLFACTOR = 70)
+         INSERT t SELECT value, value % 7 FROM GENERATE_SERIES(1, 300)",
+        "(300)",
+    );
+    let kept = "SELECT name, fill_factor, is_disabled FROM sys.indexes
+                WHERE object_id = OBJECT_ID('t') ORDER BY name";
+    // One of them, by a bare name.
+    b.check("ALTER INDEX ix_a ON t DISABLE", "");
+    b.check("DBCC DBREINDEX ('t..t', ix_a, 80) WITH NO_INFOMSGS", "");
+    b.check(kept, "ix_a|80|0\npk_t|0|0");
+    b.check("SELECT COUNT(*) FROM t WITH (INDEX (ix_a)) WHERE a = 3", "43");
+    // All of them, each with the fill factor that it has, or with a new one.
+    b.check("ALTER INDEX ix_a ON t DISABLE", "");
+    b.check("DBCC DBREINDEX (t, '', 0) WITH NO_INFOMSGS", "");
+    b.check(kept, "ix_a|80|0\npk_t|0|0");
+    b.check("DECLARE @t sysname = '[dbo].[t]' DBCC DBREINDEX (@t, ' ', 60) WITH NO_INFOMSGS", "");
+    b.check(kept, "ix_a|60|0\npk_t|60|0");
+    // It is a part of its transaction.
+    b.check("BEGIN TRAN DBCC DBREINDEX ('t', ix_a, 50) WITH NO_INFOMSGS; ROLLBACK", "");
+    b.check(kept, "ix_a|60|0\npk_t|60|0");
+    b.check("CREATE TABLE #x (a int PRIMARY KEY) DBCC DBREINDEX ('#x') WITH NO_INFOMSGS", "");
+    says(&mut b, "DBCC DBREINDEX ('t')", "DBCC execution completed.");
+    says(&mut b, "DBCC DBREINDEX ('nowhere')", "Msg 2501");
+    says(&mut b, "DBCC DBREINDEX", "Msg 2501");
+    says(
+        &mut b,
+        "DBCC DBREINDEX ('t', nope)",
+        "Msg 7999: Could not find any index named 'nope' for table 't'.",
+    );
+    says(&mut b, "DBCC DBREINDEX ('t', ix_a, 101)", "Msg 129");
+    b.check("ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON", "");
+    let inside = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT BEGIN TRAN DBCC DBREINDEX ('t')";
+    says(&mut b, inside, "Msg 3964");
+    b.run("IF @@TRANCOUNT > 0 ROLLBACK SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    is_sound(&mut b);
 }

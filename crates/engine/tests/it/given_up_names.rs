@@ -1,6 +1,9 @@
 //! Names that an open transaction has given up: others wait for them, and get them only if the
 //! transaction commits.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use crate::support::text::{Bench, Text, beside, blocked, run_in};
 
 /// A batch that makes something, one that takes its name away, one that wants the name for
@@ -166,6 +169,22 @@ fn what_is_not_there_is_waited_for_by_its_name_alone() {
     assert!(said.contains("Msg 1222:"), "{said}");
     let said = run_in(&mut elsewhere, "SELECT * FROM a");
     assert!(said.contains("Msg 208:"), "{said}");
+    for sql in [
+        "DROP VIEW v",
+        "DROP VIEW IF EXISTS v",
+        "ALTER VIEW v AS SELECT 2 AS n",
+        "CREATE VIEW w AS SELECT * FROM v",
+        "ALTER TABLE a ADD m int",
+        "TRUNCATE TABLE a",
+        "CREATE INDEX i ON a (n)",
+        "DROP INDEX i ON a",
+        "UPDATE STATISTICS a",
+        "CREATE TRIGGER g ON v INSTEAD OF INSERT AS SET NOCOUNT ON",
+        "INSERT a VALUES (1)",
+    ] {
+        let said = run_in(&mut other, sql);
+        assert!(said.contains("Msg 1222:"), "{sql}: {said}");
+    }
     b.check("ROLLBACK", "");
     assert_eq!(run_in(&mut other, "SELECT COUNT(*) FROM a; DROP TABLE IF EXISTS a"), "0");
     b.fails("SELECT * FROM a", 208);
@@ -249,4 +268,81 @@ fn a_name_is_one_things_however_many_want_it() {
     b.run("ALTER TABLE c1 DROP CONSTRAINT IF EXISTS k; ALTER TABLE c2 DROP CONSTRAINT IF EXISTS k");
     b.check("SELECT COUNT(*) FROM sys.objects WHERE name = 'k'", "0");
     b.check("SELECT COUNT(*) FROM sys.types WHERE name = 'y'", "0");
+}
+
+/// What is looked for while others drop it and take it back is there, or is waited for.
+#[test]
+fn what_is_always_taken_back_is_never_missing() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE a (n int); CREATE SEQUENCE q", "");
+    b.check("CREATE VIEW v AS SELECT n FROM a", "");
+    b.check("CREATE PROCEDURE p AS SET NOCOUNT ON", "");
+    let ended = AtomicBool::new(false);
+    let wrong = std::thread::scope(|scope| {
+        for give_up in ["DROP VIEW v", "DROP TABLE a", "DROP PROCEDURE p", "DROP SEQUENCE q"] {
+            let (mut session, ended) = (beside(&b), &ended);
+            scope.spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    let said = run_in(&mut session, &format!("BEGIN TRAN; {give_up}; ROLLBACK"));
+                    assert_eq!(said, "");
+                    // The others get a turn.
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+        }
+        let mut session = beside(&b);
+        let mut wrong = Vec::new();
+        for round in 0..150 {
+            // Each text is bound anew.
+            for sql in [
+                format!("SELECT n FROM v WHERE n <> 1 -- {round}"),
+                format!("SELECT n FROM dbo.a WHERE n <> 1 -- {round}"),
+                format!("EXEC p -- {round}"),
+                format!("DECLARE @n bigint = NEXT VALUE FOR q -- {round}"),
+            ] {
+                let said = run_in(&mut session, &sql);
+                wrong.extend(said.contains("Msg").then(|| format!("{sql}: {said}")));
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+        wrong
+    });
+    assert_eq!(wrong, [""; 0]);
+}
+
+/// Names without a database are those of the database that the batch runs in.
+#[test]
+fn a_missing_procedure_is_waited_for() {
+    let mut b = Bench::new();
+    b.check("CREATE PROCEDURE p AS PRINT 'it ran'", "");
+    b.check("CREATE SEQUENCE q; CREATE TABLE a (n int); CREATE TABLE other (n int)", "");
+    b.check("CREATE SYNONYM called FOR dbo.a; CREATE SYNONYM run FOR p", "");
+    b.check("CREATE VIEW v AS SELECT n FROM a", "");
+    b.check("CREATE VIEW over_called AS SELECT n FROM called", "");
+    b.check("BEGIN TRAN; DROP PROCEDURE p; DROP SEQUENCE q; DROP TABLE a", "");
+    let mut elsewhere = b.instance.session().unwrap();
+    assert_eq!(run_in(&mut elsewhere, "SET LOCK_TIMEOUT 0"), "");
+    for (sql, error) in [
+        ("EXEC t.dbo.p", "Msg 1222:"),
+        ("EXEC p", "Msg 2812:"),
+        ("EXEC t.dbo.run", "Msg 1222:"),
+        // What a view of another database names is there.
+        ("SELECT n FROM t.dbo.v", "Msg 1222:"),
+        ("SELECT n FROM t.dbo.over_called", "Msg 1222:"),
+        ("SELECT n FROM t..called", "Msg 1222:"),
+        ("SELECT n FROM t.dbo.other JOIN nothing ON 1 = 1", "Msg 208:"),
+        ("USE t; SELECT n FROM called", "Msg 1222:"),
+        ("USE t; SELECT n FROM v", "Msg 1222:"),
+        ("USE master; SELECT n FROM a", "Msg 208:"),
+    ] {
+        let said = run_in(&mut elsewhere, sql);
+        assert!(said.contains(error), "{sql}: {said}");
+    }
+    let calls = blocked(&b, "EXEC p");
+    let drops = blocked(&b, "DROP SEQUENCE q");
+    b.check("ROLLBACK", "");
+    assert_eq!(calls.join().unwrap(), "it ran");
+    assert_eq!(drops.join().unwrap(), "");
+    b.fails("DROP SEQUENCE q", 3701);
+    assert_eq!(run_in(&mut elsewhere, "SELECT COUNT(*) FROM t.dbo.over_called"), "0");
 }

@@ -36,6 +36,39 @@ fn profile(b: &mut Bench, sql: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_asks_for_no_column_is_tested_before_rows_are_read() {
+    let mut b = bench();
+    let query = |on: &str, test: &str| {
+        format!("DECLARE @on int = {on} SELECT COUNT(*) FROM a WHERE {test} AND x < 5")
+    };
+    let rows = [("1", "150", "1"), ("0", "0", "0"), ("NULL", "0", "0")];
+    for (on, count, started) in rows {
+        let found = profile(&mut b, &query(on, "@on = 1"));
+        let filter = format!("{count}|1|Filter");
+        let scan = format!("{count}|{started}|Clustered Index Scan");
+        assert!(found.contains(&filter) && found.contains(&scan), "{on}: {found:?}");
+        // What might fail is asked of the rows.
+        let on_rows = b.run(&query(on, "1 / (@on + 1) = 0"));
+        let shown = b.run(&query(on, "@on = 1"));
+        assert_eq!(shown.trim(), count);
+        assert_eq!(shown, on_rows, "{on}");
+    }
+    // A value of the row around it: two rows of twenty have x = 1.
+    let apply = "SELECT a.id, c.n FROM a OUTER APPLY (SELECT TOP (1) b.id AS n FROM b \
+                 WHERE a.x = 1 AND b.a >= a.id ORDER BY b.id) c WHERE a.id < 20";
+    let found = profile(&mut b, apply);
+    assert!(found.iter().any(|line| line.ends_with("|20|Filter")), "{found:?}");
+    assert!(found.iter().any(|line| line.ends_with("|2|Clustered Index Scan")), "{found:?}");
+    let given = b.run(apply);
+    let pairs: Vec<&str> = given.lines().filter(|line| !line.ends_with("NULL")).collect();
+    assert_eq!(pairs, ["1|1", "11|6"], "{given}");
+    // A variable that the statement sets is no such value.
+    let sets = "DECLARE @on int = 1 SELECT @on = x FROM a WHERE @on = 1";
+    let found = profile(&mut b, sets);
+    assert!(!found.iter().any(|line| line.ends_with("|Filter")), "{found:?}");
+}
+
+#[test]
 fn operators_are_counted() {
     let mut b = bench();
     let query = "SELECT COUNT(*) FROM a WHERE x < 5";

@@ -14,8 +14,8 @@ use types::{SqlError, Value};
 use super::{Fetched, How};
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
-use crate::state::cursors::CurrentRow;
 use crate::unseen;
+use session::state::cursors::CurrentRow;
 
 /// Reads the base rows and makes the row of them; false when one of them is gone. The tables are
 /// locked.

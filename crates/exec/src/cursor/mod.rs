@@ -1,5 +1,5 @@
 //! Cursors while they run: where the rows of each kind come from. Statements, system procedures and
-//! clients use them through [`Body`]; names and scopes are `state::cursors`.
+//! clients use them through [`Body`]; names and scopes are `session::state::cursors`.
 //! docs/internals/cursors.md has the design. Guarantees: a fetch reads at most one row more than it
 //! gives; nothing of a cursor borrows the session; a table that was changed or dropped under an
 //! open cursor is error 16943.
@@ -19,11 +19,11 @@ use types::{SqlError, Value, msg};
 
 use crate::operators::context::ExecCtx;
 use crate::operators::row_store::RowStore;
-use crate::state::SessionCore;
-use crate::state::cursors::{Current, CurrentRow, CursorBody};
 use dynamic::Dynamic;
 use keyset::Keyset;
 use rows::Rows;
+use session::state::SessionCore;
+use session::state::cursors::{Current, CurrentRow, CursorBody};
 use stream::Stream;
 
 /// Which row a fetch asks for.
@@ -232,7 +232,7 @@ impl Body {
         let ctx = &mut ExecCtx { session: core, vars };
         let how = How { updatable: *updatable, locks: *locks };
         let result = match source {
-            None => Err(crate::state::cursors::not_open()),
+            None => Err(session::state::cursors::not_open()),
             Some(Source::Stream(stream)) => stream.next(ctx, out),
             Some(Source::Rows(rows)) => rows.fetch(plan, to, out),
             Some(Source::Keys(keys)) => keys.fetch(plan, ctx, to, how, out),

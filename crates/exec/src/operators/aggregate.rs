@@ -9,12 +9,12 @@
 use super::groups::{Finished, Groups};
 use super::hash::key::{Key, KeyParts, Keys};
 use super::hash::rows::{Place, unpack};
-use super::memory::Share;
 use super::partition::{LEVELS, Part, PartReader, Partitions};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::aggregate::{Accumulator, AggKind, Aggregate};
 use plan::nodes::{AggregatePlan, Node, Plan};
+use session::query_memory::Share;
 use types::{SqlError, Value, pack_row};
 
 /// The aggregation.

@@ -1,6 +1,6 @@
 //! What one run of a statement works with, and where its rows go.
 
-use crate::state::SessionCore;
+use session::state::SessionCore;
 use types::{ResultRows, SqlError, Value};
 
 /// One statement's run.

@@ -5,11 +5,11 @@
 use super::hash::key::{KeyParts, Keys};
 use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
-use super::memory::Share;
 use super::partition::{Part, PartReader, Partitions};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{Node, Plan};
+use session::query_memory::Share;
 use types::{SqlError, pack_row};
 
 /// The operator.

@@ -34,11 +34,11 @@ impl Env for Rt<'_, '_> {
         if self.state.once.len() <= call {
             self.state.once.resize(call + 1, None);
         }
-        Ok(*self.state.once[call].get_or_insert_with(|| self.ctx.session.random.draw()))
+        Ok(*self.state.once[call].get_or_insert_with(|| self.ctx.session.objects.random.draw()))
     }
 
     fn random(&mut self) -> Result<&mut Random, SqlError> {
-        Ok(&mut self.ctx.session.random)
+        Ok(&mut self.ctx.session.objects.random)
     }
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {
@@ -65,19 +65,19 @@ impl Env for Rt<'_, '_> {
     }
 
     fn hold(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.ctx.session.values.take(bytes).map_err(|_| super::memory::out_of_memory())
+        self.ctx.session.memory.values.take(bytes).map_err(|_| catalog::errors::out_of_memory())
     }
 
     fn release(&mut self, bytes: usize) {
-        self.ctx.session.values.give(bytes);
+        self.ctx.session.memory.values.give(bytes);
     }
 
     fn document(&self) -> Option<&Arc<Parsed>> {
-        self.ctx.session.parsed.as_ref()
+        self.ctx.session.memory.document()
     }
 
     fn keep_document(&mut self, parsed: &Arc<Parsed>) {
-        self.ctx.session.keep_document(parsed);
+        self.ctx.session.memory.keep_document(parsed);
     }
 
     fn list(&mut self, number: usize) -> Option<&mut KeptList> {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use super::memory::Share;
 use super::merge::{Head, Merge, head};
 use super::piecewise_sort::sort_in_pieces;
 use super::spill::{Record, Run, SpillFile};
-use crate::run_files::RunFiles;
-use crate::state::core::SessionShared;
+use session::query_memory::Share;
+use session::run_files::RunFiles;
+use session::state::core::SessionShared;
 use std::sync::atomic::Ordering;
 
 /// Bytes of a piece of memory once a sort is not small.
@@ -159,7 +159,7 @@ impl Sorter {
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), SqlError> {
         let need = 8 + key.len() + value.len();
         if u32::try_from(need).is_err() {
-            return Err(super::memory::out_of_memory());
+            return Err(catalog::errors::out_of_memory());
         }
         let growth = self.growth(need);
         if growth > 0 && !self.share.take(growth) {
@@ -308,16 +308,17 @@ impl Sorted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::memory::Grant;
-    use crate::operators::memory::QueryMemory;
+    use crate::test_files;
     use fastrand::Rng;
+    use session::query_memory::Grant;
+    use session::query_memory::QueryMemory;
 
     fn files(seed: u64) -> Arc<RunFiles> {
-        RunFiles::of_test(&sim::SimDisk::new(seed))
+        test_files::run_files(&sim::SimDisk::new(seed))
     }
 
-    fn share() -> Share {
-        Grant::new(&Arc::new(QueryMemory::new(1 << 30, 1 << 30))).share()
+    fn share(most: usize) -> Share {
+        Grant::new(&Arc::new(QueryMemory::new(1 << 30, most))).share()
     }
 
     fn any_record(rng: &mut Rng, number: u32, largest: usize) -> (Vec<u8>, Vec<u8>) {
@@ -336,7 +337,7 @@ mod tests {
         // In memory, and with runs on disk.
         for most in [64 << 20, 1 << 20] {
             let session = Arc::new(SessionShared::default());
-            let sorter = Sorter::new(files.clone(), share().with_most(most), None);
+            let sorter = Sorter::new(files.clone(), share(most), None);
             let mut sorter = sorter.of_session(&session);
             for number in 0..50_000_u32 {
                 sorter.push(&number.to_be_bytes(), &[7; 40]).expect("a push");
@@ -347,7 +348,7 @@ mod tests {
         }
         let session = Arc::new(SessionShared::default());
         session.cancel.store(true, Ordering::Relaxed);
-        let sorter = Sorter::new(files, share().with_most(1 << 20), None);
+        let sorter = Sorter::new(files, share(1 << 20), None);
         let mut sorter = sorter.of_session(&session);
         let stopped = (0..50_000_u32).find_map(|n| sorter.push(&n.to_be_bytes(), &[7; 40]).err());
         assert_eq!(stopped.map(|e| e.number), Some(3617), "before a run is written");
@@ -360,7 +361,7 @@ mod tests {
             let mut rng = Rng::with_seed(seed);
             let limit = if rng.bool() { None } else { Some(rng.usize(0..2000)) };
             let most = [1, 9 << 10, 100 << 10, 1 << 30][rng.usize(0..4)];
-            let mut sorter = Sorter::new(files.clone(), share().with_most(most), limit);
+            let mut sorter = Sorter::new(files.clone(), share(most), limit);
             sorter.fan_in = rng.usize(2..9);
             let count = if most == 1 { 300 } else { rng.u32(0..4000) };
             let largest = if rng.bool() { 5000 } else { 2 << 20 };
@@ -386,7 +387,7 @@ mod tests {
     fn memory_stays_within_the_budget() {
         let files = files(2);
         let most = 8 << 20;
-        let mut sorter = Sorter::new(files.clone(), share().with_most(most), None);
+        let mut sorter = Sorter::new(files.clone(), share(most), None);
         let mut rng = Rng::with_seed(1);
         for i in 0..300_000 {
             let (key, value) = any_record(&mut rng, i, 5000);

@@ -4,9 +4,9 @@
 use super::hash::key::{Key, Keys, part_of};
 use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
-use super::memory::Share;
 use super::partition::PARTS;
 use expr::aggregate::{Accumulator, Aggregate};
+use session::query_memory::Share;
 use types::{SqlError, Value, pack_row};
 
 /// The groups. A group's row is its number and its values.

@@ -8,12 +8,12 @@ use super::hash::rows::Place;
 use super::hash::table::HashTable;
 use super::join_parts::{JoinParts, Joined};
 use super::join_probe::{Probe, Shape};
-use super::memory::Share;
 use super::partition::{Part, Partitions};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use logical::tree::JoinKind;
 use plan::nodes::{Node, Plan};
+use session::query_memory::Share;
 use types::{SqlError, Value, pack_row};
 
 /// The operator.

@@ -7,10 +7,10 @@
 use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
 use super::join_probe::{Probe, Shape, Stretches};
-use super::memory::Share;
 use super::partition::{LEVELS, PARTS, Part, PartReader, Partitions};
 use super::{BATCH, RowSet};
 use crate::operators::rt::Rt;
+use session::query_memory::Share;
 use types::SqlError;
 
 /// Two parts that meet each other only.

@@ -7,8 +7,8 @@ use expr::Expr;
 use memory::{Clerk, Reservation};
 use types::{SqlError, Value};
 
-use super::memory::out_of_memory;
 use super::rt::Rt;
+use catalog::errors::out_of_memory;
 
 /// Bytes of values after which a batch ends.
 pub const MOST: usize = 128 << 10;

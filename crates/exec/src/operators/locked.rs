@@ -25,7 +25,7 @@ use crate::operators::rt::Rt;
 use crate::operators::scan::{long_row, may_be_long};
 use crate::operators::seek;
 use crate::operators::skip::SeekPastColumn;
-use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
+use access::{BTree, Cursor, Heap, HeapScan, NewestWriters, ReadMode, Rid, RowBatch, RowName};
 use behind::RowsBehind;
 use catalog::errors::db_error;
 use logical::hints::{RowLocks, TableLock};
@@ -116,6 +116,8 @@ pub struct LockedScan {
     settled: bool,
     /// The large values of a batch.
     large: LargeRows,
+    /// Who has written what was read into batches that are gone.
+    passed: NewestWriters,
 }
 
 /// A structure whose rows are locked.
@@ -212,6 +214,7 @@ impl LockedScan {
             moved: false,
             settled: !locks.first_again,
             large: LargeRows::default(),
+            passed: NewestWriters::default(),
         }
     }
 
@@ -260,9 +263,6 @@ impl LockedScan {
     /// A run that may have been suspended goes on. Locks that were held to the end of a statement
     /// or a transaction are gone then, and others may have changed the rows of the page since.
     fn go_on(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        if !plan.locator {
-            rt.session().shows_newest(&plan.db)?;
-        }
         self.cover(plan, rt)?;
         (self.sure, self.locked_to, self.cursor) = (false, None, None);
         self.rows_behind.clear();
@@ -270,9 +270,6 @@ impl LockedScan {
     }
 
     fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
-        if !plan.locator {
-            rt.session().shows_newest(&plan.db)?;
-        }
         self.cover(plan, rt)?;
         if rt.is_suspendable() {
             // Each row is wanted by itself.
@@ -327,6 +324,15 @@ impl LockedScan {
             }
         }
         Ok(true)
+    }
+
+    /// Tells the session who has written what has been read since the last time: an answer that
+    /// is made of it waits until that is durable. Every batch that the scan reads is asked.
+    fn tell_writers(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let mut writers = std::mem::take(&mut self.passed);
+        let batches = [&mut self.batch, &mut self.earlier, &mut self.entry, &mut self.lookup];
+        batches.into_iter().for_each(|batch| writers.add(batch.take_writers()));
+        rt.session().has_read(&plan.db, writers, !plan.locator)
     }
 
     /// Reads the next page of rows; false at the end.
@@ -491,12 +497,15 @@ impl Operator for LockedScan {
         if self.source.is_none() {
             let source = self.start(plan, rt)?;
             if matches!(source, Source::Heap(_) | Source::Range { .. }) {
-                rt.session().scanned(&plan.db, &plan.store.table);
+                rt.session().run.scanned(&plan.db, &plan.store.table);
             }
             self.source = Some(source);
         } else if rt.is_suspendable() {
             self.go_on(plan, rt)?;
         }
-        if self.settled { self.following(plan, rt, out) } else { self.first(plan, rt, out) }
+        let more =
+            if self.settled { self.following(plan, rt, out) } else { self.first(plan, rt, out) };
+        self.tell_writers(plan, rt)?;
+        more
     }
 }

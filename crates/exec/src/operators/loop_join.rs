@@ -2,12 +2,12 @@
 //! and small inputs. Guarantee: the right side runs once, and only if there is a left row or its
 //! rows are wanted without one.
 
-use super::memory::row_bytes;
 use super::outer::{self, Pairs};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use logical::tree::JoinKind;
 use plan::nodes::{LoopJoinPlan, Node, Plan};
+use session::query_memory::row_bytes;
 use types::{SqlError, Value};
 
 /// The operator.

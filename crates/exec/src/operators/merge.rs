@@ -3,8 +3,8 @@
 
 use types::SqlError;
 
-use super::memory::Share;
 use super::spill::{Record, Run, RunReader, SpillFile};
+use session::query_memory::Share;
 
 /// The first 16 bytes of a key as numbers, 0 after a shorter one's end: most comparisons need no
 /// more.

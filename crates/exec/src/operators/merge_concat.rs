@@ -2,14 +2,17 @@
 //! that order, rows that are equal in it in the order of their inputs; of each input one batch is
 //! kept.
 
-use super::rows_first::RowsFirst;
+use super::own::{OpenOwn, OwnOperator, own_rows_first};
 use super::sort::compare_rows;
-use super::{Open, Operator, RowSet, other_node};
+use super::{Open, Operator, RowSet};
 use crate::operators::rt::Rt;
 use plan::nodes::{Plan, SortSlot};
 use plan::planner::concat::MergeConcat as Node;
 use std::cmp::Ordering;
 use types::{SqlError, Value};
+
+/// The operators of this file.
+pub(super) const ALL: &[OpenOwn] = &[own_rows_first::<MergeConcat>];
 
 /// The operator.
 struct MergeConcat {
@@ -43,14 +46,6 @@ impl Input {
     }
 }
 
-/// Starts it for its node.
-pub(super) fn open(plan: &Plan, open: Open) -> Option<Box<dyn Operator>> {
-    let node = plan.node.own::<Node>()?;
-    let input = |plan| Input { operator: open(plan), batch: RowSet::default(), at: 0 };
-    let inputs = node.inputs.iter().map(input).collect();
-    Some(RowsFirst::start(MergeConcat { inputs, waiting: Vec::new(), begun: false }))
-}
-
 impl MergeConcat {
     /// Puts an input that has a row among those that wait.
     fn wait(&mut self, input: usize, keys: &[SortSlot]) {
@@ -64,15 +59,23 @@ impl MergeConcat {
     }
 }
 
-impl Operator for MergeConcat {
+impl OwnOperator for MergeConcat {
+    type Node = Node;
+
+    fn open(node: &Node, open: Open) -> MergeConcat {
+        let input = |plan| Input { operator: open(plan), batch: RowSet::default(), at: 0 };
+        let inputs = node.inputs.iter().map(input).collect();
+        MergeConcat { inputs, waiting: Vec::new(), begun: false }
+    }
+
     fn next(
         &mut self,
-        plan: &Plan,
+        node: &Node,
+        width: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
-        let Some(node) = plan.node.own::<Node>() else { return Err(other_node()) };
-        out.reset(plan.width());
+        out.reset(width);
         if !std::mem::replace(&mut self.begun, true) {
             for at in 0..self.inputs.len() {
                 let input = &mut self.inputs[at];

@@ -8,7 +8,7 @@ use super::row_store::{Cursor, RowStore};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::Expr;
-use expr::eval::order_of;
+use expr::order::order_of;
 use logical::tree::JoinKind;
 use plan::nodes::{KeyOrder, MergeJoinPlan, Node, Plan};
 use std::cmp::Ordering;

@@ -1,16 +1,18 @@
 //! Operators: one file each. An operator fills batches of rows. It is its state and nothing else:
 //! its node of the plan and the run are handed to it at each call, so that it can be kept between
 //! two statements or go to another thread, and no count of users of a plan is touched when a plan
-//! is started. Guarantees: `next` gives at least one row or says that there are no more; rows of a
-//! batch have the plan's width; a statement that is cancelled stops within a batch.
+//! is started. Who starts a plan holds its operators together with it ([`open::Started`],
+//! [`query::RunningQuery`]), an operator hands its inputs those of its own node. Guarantees: `next`
+//! gives at least one row or says that there are no more; rows of a batch have the plan's width; a
+//! statement that is cancelled stops within a batch.
 
 pub(crate) mod aggregate;
 pub(crate) mod apply;
+mod around;
 pub(crate) mod basic;
 mod condition;
 pub mod context;
 mod decode;
-mod deep;
 mod distinct;
 mod document;
 mod env;
@@ -20,20 +22,20 @@ mod hash;
 pub(crate) mod hash_join;
 mod join_parts;
 mod join_probe;
-pub mod large;
+mod large;
 pub(crate) mod locked;
 mod lookup;
 pub(crate) mod loop_join;
-pub mod memory;
 pub(crate) mod merge;
 mod merge_concat;
 mod merge_join;
-pub(crate) mod open;
+pub mod open;
 pub(crate) mod outer;
+mod own;
 mod partition;
 mod pending;
 mod piecewise_sort;
-pub(crate) mod plain;
+pub mod plain;
 mod point;
 pub(crate) mod profile;
 pub mod query;
@@ -42,18 +44,19 @@ pub mod row_store;
 mod rows_first;
 pub mod rt;
 pub mod scalar;
-pub(crate) mod scan;
-pub(crate) mod seek;
+pub mod scan;
+pub mod seek;
 mod skip;
 pub(crate) mod sort;
 pub(crate) mod spill;
 mod stored;
 mod stream;
 pub(crate) mod subquery;
-pub(crate) mod top;
+pub mod top;
 pub(crate) mod window;
 pub(crate) mod work;
 
+use own::OpenOwn;
 use plan::nodes::Plan;
 use rt::Rt;
 use stored::StoredRows;
@@ -66,7 +69,7 @@ pub const BATCH: usize = 128;
 const VALUES: usize = 16 << 10;
 
 /// An operator that runs.
-pub trait Operator: Send {
+pub(crate) trait Operator: Send {
     /// Replaces `out` by the next rows; false when there are none. `plan` is the node that it was
     /// started for, at every call.
     ///
@@ -93,17 +96,14 @@ fn other_node() -> SqlError {
 }
 
 /// How an operator starts plans of its own.
-pub type Open = fn(&Plan) -> Box<dyn Operator>;
+pub(crate) type Open = fn(&Plan) -> Box<dyn Operator>;
 
-/// Starts a node of a kind of its own, if it is of the kind that the operator runs.
-type OpenOwn = fn(&Plan, Open) -> Option<Box<dyn Operator>>;
-
-/// The operators of nodes that are no variants of `Node`.
-const OWN: &[OpenOwn] = &[merge_concat::open, deep::open];
+/// The operators of nodes that are no variants of `Node`, file by file.
+const OWN: &[&[OpenOwn]] = &[merge_concat::ALL, around::ALL];
 
 /// Starts a node of a kind of its own.
 fn own_operator(plan: &Plan, open: Open) -> Box<dyn Operator> {
-    match OWN.iter().find_map(|own| own(plan, open)) {
+    match OWN.iter().copied().flatten().find_map(|own| own(plan, open)) {
         Some(operator) => operator,
         None => Box::new(Unknown),
     }

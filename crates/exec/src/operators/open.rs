@@ -20,12 +20,36 @@ use super::stream::{StreamAggregate, StreamDistinct};
 use super::top::Top;
 use super::window::Window;
 use super::work::{Recursive, Work};
-use super::{Open, Operator, own_operator};
+use super::{Open, Operator, RowSet, own_operator};
 use plan::nodes::{Node, Plan};
+use types::SqlError;
+
+/// A plan that runs: its operators, with the plan that they were started for.
+pub struct Started<'p> {
+    plan: &'p Plan,
+    root: Box<dyn Operator>,
+}
+
+impl Started<'_> {
+    /// Replaces `batch` by the next rows; false when there are none.
+    ///
+    /// # Errors
+    /// Those of its expressions and of the storage. After an error it is not to be called again.
+    #[inline]
+    pub fn next(&mut self, rt: &mut Rt<'_, '_>, batch: &mut RowSet) -> Result<bool, SqlError> {
+        self.root.next(self.plan, rt, batch)
+    }
+}
+
+/// Starts a plan that ends within the statement.
+pub fn start<'p>(plan: &'p Plan, rt: &mut Rt<'_, '_>) -> Started<'p> {
+    Started { plan, root: operators(plan, rt) }
+}
 
 /// Starts a plan; its operators are counted when the session wants a profile of the statement.
-pub fn start(plan: &Plan, rt: &mut Rt<'_, '_>) -> Box<dyn Operator> {
-    if rt.session().profile.is_some() { open::<true>(plan) } else { open::<false>(plan) }
+/// Whoever keeps them hands them this plan.
+pub(super) fn operators(plan: &Plan, rt: &mut Rt<'_, '_>) -> Box<dyn Operator> {
+    if rt.session().run.profile.is_some() { open::<true>(plan) } else { open::<false>(plan) }
 }
 
 fn open<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {

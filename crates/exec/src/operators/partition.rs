@@ -8,9 +8,10 @@ use disk::AlignedBuf;
 use types::SqlError;
 
 use super::hash::key::{Key, part_of};
-use super::memory::{Share, out_of_memory};
 use super::spill::{Run, RunReader, SpillFile, put_record, record_bytes};
-use crate::run_files::RunFiles;
+use catalog::errors::out_of_memory;
+use session::query_memory::Share;
+use session::run_files::RunFiles;
 
 /// How many parts.
 pub const PARTS: usize = 16;

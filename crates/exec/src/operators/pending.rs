@@ -6,11 +6,11 @@
 //! first rows come soon; what goes beyond [`FREE`] is taken from the statement's grant, and where
 //! it is refused the groups stay as they are.
 
-use super::memory::Share;
 use crate::operators::rt::Rt;
 use access::{Beside, ReadMode, Rid, RowBatch};
 use pages::PageId;
 use plan::nodes::ScanPlan;
+use session::query_memory::Share;
 use storage::{Base, RowPlace, access_error};
 use types::SqlError;
 

@@ -7,7 +7,7 @@ use types::{Dialect, SqlError, Value};
 
 /// The variables of a batch.
 #[derive(Clone, Copy)]
-pub(crate) struct PlainVars<'a>(pub &'a [Value]);
+pub struct PlainVars<'a>(pub &'a [Value]);
 
 #[cold]
 fn not_plain() -> SqlError {

@@ -7,9 +7,9 @@ use super::context::{ExecCtx, RowSink};
 use super::plain::PlainVars;
 use super::scan::read_mode;
 use super::seek;
-use crate::state::core::PointRoom;
 use plan::QueryPlan;
 use plan::nodes::{Node, Path, ScanPlan};
+use session::state::core::PointRoom;
 use storage::{Base, TableMode, access_error};
 use types::{ResultRows, SqlError, Value};
 
@@ -23,14 +23,14 @@ pub(super) fn run(
     let Node::Scan(scan) = &query.plan.node else {
         return Err(SqlError::internal("a point is a scan"));
     };
-    let mut room = PointRoom::take(ctx.session);
+    let mut room = PointRoom::take(&mut ctx.session.memory);
     let given = match read(scan, &mut room, ctx) {
         Ok(Some(true)) => give(query, &room.values, ctx, out).map(|given| given.then_some(1)),
         Ok(Some(false)) => Ok(Some(0)),
         Ok(None) => Ok(None),
         Err(error) => Err(error),
     };
-    room.give(ctx.session);
+    room.give(&mut ctx.session.memory);
     given
 }
 

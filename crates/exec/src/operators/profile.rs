@@ -3,8 +3,8 @@
 
 use super::rt::Rt;
 use super::{Operator, RowSet};
-use crate::state::profile::NodeId;
 use plan::nodes::Plan;
+use session::state::profile::NodeId;
 use std::time::Instant;
 use types::SqlError;
 
@@ -33,7 +33,7 @@ impl Operator for Counted {
         let before = Instant::now();
         let more = self.operator.next(plan, rt, out)?;
         let compared = self.operator.compared();
-        if let Some(profile) = &mut rt.session().profile {
+        if let Some(profile) = &mut rt.session().run.profile {
             let counters = profile.of_mut(NodeId::of(plan));
             counters.elapsed += before.elapsed();
             counters.executions += u64::from(!self.begun);

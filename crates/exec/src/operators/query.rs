@@ -3,14 +3,14 @@
 use std::borrow::{Borrow, Cow};
 
 use super::context::{ExecCtx, RowSink};
-use super::open::start;
+use super::open::operators;
 use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
-use crate::state::SessionCore;
 use crate::unseen;
 use expr::Expr;
 use plan::nodes::{Node, ScanPlan};
 use plan::{Needs, QueryPlan};
+use session::state::SessionCore;
 use storage::corrupt_row;
 use types::{ResultRows, SqlError, Value};
 
@@ -57,7 +57,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
     }
 
     /// Starts a query over one scan that goes on from a row. Its tables are locked.
-    pub fn start_from(query: Q, ctx: &mut ExecCtx<'_>, place: ScanPlace) -> RunningQuery<Q> {
+    pub(crate) fn start_from(query: Q, ctx: &mut ExecCtx<'_>, place: ScanPlace) -> RunningQuery<Q> {
         RunningQuery::with(query, ctx, RunState::from_place(place))
     }
 
@@ -73,7 +73,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
     fn with(query: Q, ctx: &mut ExecCtx<'_>, state: RunState) -> RunningQuery<Q> {
         let QueryPlan { plan, needs, .. } = query.borrow();
         let mut rt = Rt::resume(ctx, needs, state);
-        let root = start(plan, &mut rt);
+        let root = operators(plan, &mut rt);
         RunningQuery { root, state: rt.suspend(), query }
     }
 
@@ -116,7 +116,7 @@ pub fn run_query(
     lock_tables(&query.needs, ctx)?;
     // One row is what the smallest limit gives, too. A profile counts what operators do.
     if query.point
-        && ctx.session.profile.is_none()
+        && ctx.session.run.profile.is_none()
         && let Some(count) = super::point::run(query, ctx, out)?
     {
         return Ok(count);
@@ -223,7 +223,7 @@ fn scan_of_stored<'q>(
     ctx: &ExecCtx<'_>,
     out: &dyn RowSink,
 ) -> Option<StoredScan<'q>> {
-    if !query.assignments.is_empty() || ctx.session.profile.is_some() || !out.takes_stored() {
+    if !query.assignments.is_empty() || ctx.session.run.profile.is_some() || !out.takes_stored() {
         return None;
     }
     let (scan, columns) = match &query.plan.node {

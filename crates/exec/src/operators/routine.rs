@@ -1,12 +1,12 @@
 //! The rows that a user's function gives: it runs to its end before the first of them goes out.
 //! Guarantee: memory does not grow with the rows.
 
-use super::memory::Share;
 use super::row_store::{Cursor, RowStore};
 use super::rt::Rt;
 use super::{Operator, RowSet, other_node};
-use crate::output::Sink;
 use plan::nodes::{Node, Plan};
+use session::output::Sink;
+use session::query_memory::Share;
 use types::{ResultRows, SqlError, Value, pack_row};
 
 /// The sink of a function that gives no rows.

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use disk::AlignedBuf;
 use types::{SqlError, Value, unpack_row};
 
-use crate::operators::memory::Share;
 use crate::operators::spill::{Run, SpillFile, put_record, record_bytes};
-use crate::run_files::RunFiles;
+use session::query_memory::Share;
+use session::run_files::RunFiles;
 
 /// Bytes of a block, unless one row is larger.
 const BLOCK: usize = 64 << 10;
@@ -100,8 +100,7 @@ impl RowStore {
         }
         if let Bytes::Memory(bytes) = &mut self.filling.bytes {
             bytes.extend_from_slice(row);
-            let end = u32::try_from(bytes.len())
-                .map_err(|_| crate::operators::memory::out_of_memory())?;
+            let end = u32::try_from(bytes.len()).map_err(|_| catalog::errors::out_of_memory())?;
             self.filling.ends.push(end);
         }
         Ok(())
@@ -202,16 +201,16 @@ fn empty(first: usize) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::memory::Grant;
-    use crate::operators::memory::QueryMemory;
+    use crate::test_files;
+    use session::query_memory::Grant;
+    use session::query_memory::QueryMemory;
 
     #[test]
     fn rows_are_read_at_any_place_with_and_without_memory() {
-        let files = RunFiles::of_test(&sim::SimDisk::new(1));
-        let memory = Arc::new(QueryMemory::new(1 << 30, 1 << 30));
+        let files = test_files::run_files(&sim::SimDisk::new(1));
         for most in [1, 200 << 10, 1 << 30] {
             let mut rng = fastrand::Rng::with_seed(most as u64);
-            let share = Grant::new(&memory).share().with_most(most);
+            let share = Grant::new(&Arc::new(QueryMemory::new(1 << 30, most))).share();
             let mut rows = RowStore::new(files.clone(), share);
             for _ in 0..2 {
                 let (mut kept, mut cursors) = (0, [Cursor::default(), Cursor::default()]);

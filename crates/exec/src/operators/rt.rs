@@ -7,19 +7,19 @@ use expr::KeptList;
 use expr::key::ValueKey;
 use types::{SqlError, Value};
 
-use super::memory::{Share, StatementMemory};
 use crate::operators::context::ExecCtx;
-use crate::state::SessionCore;
-use crate::state::changes::KeptRows;
 use catalog::Db;
 use logical::tree::WorkSource;
 use plan::Needs;
 use plan::nodes::Plan;
+use session::query_memory::{Share, StatementMemory};
+use session::state::SessionCore;
+use session::state::changes::KeptRows;
 use txn::SnapshotGuard;
 
 /// A kept result.
 #[derive(Debug, Default)]
-pub enum SubState {
+pub(crate) enum SubState {
     #[default]
     Unknown,
     Scalar(Value),
@@ -35,7 +35,7 @@ pub enum SubState {
 /// Where a scan begins that goes on from a row which an earlier run has given, and how many rows it
 /// gives at a time.
 #[derive(Clone, Debug)]
-pub struct ScanPlace {
+pub(crate) struct ScanPlace {
     /// Key of that row in the structure that is read; none for an end of it.
     pub key: Option<Vec<u8>>,
     /// The row with that key is given too.
@@ -56,7 +56,7 @@ pub struct RunState {
     /// Values of RAND(), by the number of the call.
     pub(super) once: Vec<Option<f64>>,
     /// What the statement keeps in memory to its end; the grant of its operators.
-    pub(crate) memory: StatementMemory,
+    pub memory: StatementMemory,
     /// Where the first scan of the run begins, when not where its path does.
     pub(super) place: Option<Box<ScanPlace>>,
     /// What few runs have.
@@ -79,7 +79,7 @@ struct Rare {
 
 impl RunState {
     /// Of a run that goes on from a row.
-    pub fn from_place(place: ScanPlace) -> RunState {
+    pub(crate) fn from_place(place: ScanPlace) -> RunState {
         RunState { place: Some(Box::new(place)), ..RunState::default() }
     }
 
@@ -103,7 +103,7 @@ impl RunState {
     }
 
     /// Of a run that other statements of the session come between.
-    pub fn suspendable() -> RunState {
+    pub(crate) fn suspendable() -> RunState {
         let rare = Rare { snapshots: Some(Vec::new()), ..Rare::default() };
         RunState { rare: Some(Box::new(rare)), ..RunState::default() }
     }
@@ -151,7 +151,7 @@ impl<'r, 's> Rt<'r, 's> {
 
     /// Whether other statements of the session come between its batches.
     #[inline]
-    pub fn is_suspendable(&self) -> bool {
+    pub(crate) fn is_suspendable(&self) -> bool {
         self.state.rare.as_ref().is_some_and(|rare| rare.snapshots.is_some())
     }
 
@@ -174,8 +174,8 @@ impl<'r, 's> Rt<'r, 's> {
     ///
     /// # Errors
     /// Internal: `inserted` or `deleted` where no rows are being changed.
-    pub fn kept_rows(&mut self, source: WorkSource) -> Result<Arc<KeptRows>, SqlError> {
-        let changes = self.ctx.session.changes.as_ref();
+    pub(crate) fn kept_rows(&mut self, source: WorkSource) -> Result<Arc<KeptRows>, SqlError> {
+        let changes = self.ctx.session.run.triggers.changes.as_ref();
         let rows = match source {
             WorkSource::Inserted => changes.map(|changes| changes.inserted.clone()),
             WorkSource::Deleted => changes.map(|changes| changes.deleted.clone()),
@@ -197,7 +197,7 @@ impl<'r, 's> Rt<'r, 's> {
     }
 
     /// A round of a recursive query has ended with these rows.
-    pub fn set_round(&mut self, work: usize, rows: Arc<KeptRows>) {
+    pub(crate) fn set_round(&mut self, work: usize, rows: Arc<KeptRows>) {
         let rounds = &mut self.state.rare.get_or_insert_default().rounds;
         if rounds.len() <= work {
             rounds.resize(work + 1, None);
@@ -246,7 +246,7 @@ impl<'r, 's> Rt<'r, 's> {
 
     /// Sets a parameter for an inner plan.
     #[inline]
-    pub fn set_param(&mut self, slot: usize, value: Value) {
+    pub(crate) fn set_param(&mut self, slot: usize, value: Value) {
         if self.state.params.len() <= slot {
             self.state.params.resize(slot + 1, Value::Null);
         }

@@ -3,8 +3,8 @@
 
 use super::context::ExecCtx;
 use super::rt::Rt;
-use crate::explain::uses::Evaluations;
 use crate::unseen;
+use crate::uses::Evaluations;
 use bind::Binder;
 use bind::counters::Kind;
 use bind::deduce::Wanted;
@@ -12,6 +12,7 @@ use bind::env::CompileEnv;
 use bind::scope::{Clause, Scope};
 use expr::functions::Function;
 use expr::{Expr, Pred, Typed, bind_ops, ints};
+use plan::statement::Statement;
 use plan::{Counted, Needs};
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,7 +46,7 @@ fn bound<T>(
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
 ) -> Result<(T, Needs), SqlError> {
     let began = Instant::now();
-    let mut binder = Binder::new(env);
+    let mut binder = Statement::new(env);
     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
     let value = bind(&mut binder)?;
     let needs = plan::physical::needs(&mut binder)?;

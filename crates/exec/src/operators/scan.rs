@@ -17,7 +17,7 @@ use super::skip::SeekPastColumn;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
-use access::{BTree, Cursor, Direction, HeapScan, ReadMode, RowBatch};
+use access::{BTree, Cursor, Direction, HeapScan, NewestWriters, ReadMode, RowBatch};
 use expr::{Env, Told};
 use logical::access_hints::Sample;
 use newest::Newest;
@@ -62,6 +62,8 @@ pub struct Scan {
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
     skip: Option<Box<SeekPastColumn>>,
+    /// Who has written what was read into batches that are gone.
+    passed: NewestWriters,
     /// From the end of the ranges to their beginning.
     backward: bool,
     /// Rows of a batch.
@@ -91,6 +93,7 @@ impl Default for Scan {
             placed: false,
             rest: Vec::new(),
             skip: None,
+            passed: NewestWriters::default(),
             backward: false,
             most: BATCH,
             grows: false,
@@ -161,7 +164,7 @@ impl Scan {
             _ => return Err(SqlError::internal("a seek on a heap")),
         };
         if !matches!(source, Source::Done) {
-            rt.session().scanned(&plan.db, &plan.store.table);
+            rt.session().run.scanned(&plan.db, &plan.store.table);
         }
         Ok(source)
     }
@@ -226,6 +229,14 @@ impl Scan {
         &self.batch
     }
 
+    /// Who has written what was read of newest versions since this was asked last.
+    pub fn take_writers(&mut self) -> NewestWriters {
+        let mut writers = std::mem::take(&mut self.passed);
+        writers.add(self.batch.take_writers());
+        writers.add(self.lookup.take_writers());
+        writers
+    }
+
     /// What the bytes of row `i` of the page, a base row, tell of the condition.
     #[inline]
     pub fn tell(&self, plan: &ScanPlan, i: usize) -> Told {
@@ -255,7 +266,7 @@ impl Scan {
             }
             let Some(range) = self.next_range(plan, rt)? else { return Ok(false) };
             rt.check_cancel()?;
-            rt.session().scanned(&plan.db, &plan.store.table);
+            rt.session().run.scanned(&plan.db, &plan.store.table);
             let next = tree_of(plan).map(|tree| self.cursor(tree, range));
             self.source = next;
         }
@@ -482,6 +493,10 @@ impl Operator for Scan {
         }
         if self.grows {
             self.most = (self.most * 2).min(BATCH);
+        }
+        if plan.mode == TableMode::Current {
+            let writers = self.take_writers();
+            rt.session().has_read(&plan.db, writers, !plan.locator)?;
         }
         Ok(!out.is_empty())
     }

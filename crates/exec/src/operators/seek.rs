@@ -210,7 +210,7 @@ fn by_upper(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
 }
 
 /// Whether no key is below an upper bound and above a lower one.
-pub fn is_before(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
+pub(crate) fn is_before(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
     match (upper, lower) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
         (Bound::Included(a), Bound::Included(b)) => a < b,

@@ -2,11 +2,11 @@
 //! when only those are wanted and fit.
 
 use super::external_sort::{Sorted, Sorter};
-use super::memory::{Share, row_bytes};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use expr::eval::order_of;
+use expr::order::order_of;
 use plan::nodes::{Node, Plan, SortSlot};
+use session::query_memory::{Share, row_bytes};
 use std::cmp::Ordering;
 use types::{SqlError, Value, encode_sort_part, pack_row, unpack_row};
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use disk::{AlignedBuf, BUFFER_ALIGN, BlockFile, DiskError, OpenMode};
 use types::{SqlError, msg};
 
-use crate::run_files::RunFiles;
+use session::run_files::RunFiles;
 
 /// Bytes of one write.
 const WRITE: usize = 1 << 20;
@@ -304,6 +304,7 @@ fn logged(files: &RunFiles, e: SqlError) -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_files;
     use sim::SimDisk;
 
     type Records = Vec<(Vec<u8>, Vec<u8>)>;
@@ -322,7 +323,7 @@ mod tests {
     #[test]
     fn a_flipped_bit_is_824() {
         let disk = SimDisk::new(1);
-        let files = RunFiles::of_test(&disk);
+        let files = test_files::run_files(&disk);
         let mut spill = SpillFile::create(&files).expect("a run file");
         let records: Vec<_> =
             (0..300usize).map(|i| (vec![i as u8; i % 50], vec![1; i * 7 % 9000])).collect();

@@ -5,8 +5,8 @@
 use super::RowSet;
 use super::open::start;
 use super::rt::{Rt, SubState};
-use expr::eval::compare_values;
 use expr::key::ValueKey;
+use expr::order::compare_values;
 use expr::{QuantifiedExpr, SubRef};
 use plan::nodes::Plan;
 use std::collections::HashSet;
@@ -51,7 +51,7 @@ impl<'r> Rt<'r, '_> {
         let mut batch = RowSet::default();
         let plan = self.plan_of(sub)?;
         let mut op = start(plan, self);
-        while op.next(plan, self, &mut batch)? {
+        while op.next(self, &mut batch)? {
             count += batch.len();
             if count > 1 {
                 return Err(SqlError::of(msg::SUBQUERY_SEVERAL_ROWS, []));
@@ -77,7 +77,7 @@ impl<'r> Rt<'r, '_> {
         self.set_args(sub, row)?;
         let mut batch = RowSet::default();
         let plan = self.plan_of(sub)?;
-        let found = start(plan, self).next(plan, self, &mut batch)?;
+        let found = start(plan, self).next(self, &mut batch)?;
         if sub.cacheable {
             *self.cached(sub) = SubState::Exists(found);
         }
@@ -91,7 +91,7 @@ impl<'r> Rt<'r, '_> {
         let dialect = self.ctx.session.options.dialect;
         let plan = self.plan_of(sub)?;
         let mut op = start(plan, self);
-        while op.next(plan, self, &mut batch)? {
+        while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0], dialect)?;
                 if value.is_null() {
@@ -133,7 +133,7 @@ impl<'r> Rt<'r, '_> {
         let dialect = self.ctx.session.options.dialect;
         let plan = self.plan_of(sub)?;
         let mut op = start(plan, self);
-        while op.next(plan, self, &mut batch)? {
+        while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0], dialect)?;
                 match compare_values(&operand, &value, test.collation).map(|o| test.op.holds(o)) {

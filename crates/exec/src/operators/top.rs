@@ -32,7 +32,7 @@ struct Kept {
 
 impl Top {
     /// Over an input.
-    pub fn new(input: Box<dyn Operator>) -> Top {
+    pub(super) fn new(input: Box<dyn Operator>) -> Top {
         Top { input, state: None }
     }
 

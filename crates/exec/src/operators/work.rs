@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::memory::row_bytes;
 use super::rt::Rt;
 use super::{Open, Operator, RowSet, other_node};
-use crate::state::changes::KeptRows;
 use plan::nodes::{Node, Plan};
+use session::query_memory::row_bytes;
+use session::state::changes::KeptRows;
 use types::{SqlError, Value, msg};
 
 /// Rows that the statement keeps.

@@ -189,7 +189,7 @@ const LANGUAGES: [(u16, &str); 34] = [
 
 impl Culture {
     /// The culture of a session's language. Error: 9818 for one that is not here.
-    pub fn of_language(language: &Language) -> Result<&'static Culture, SqlError> {
+    pub(crate) fn of_language(language: &Language) -> Result<&'static Culture, SqlError> {
         let own = LANGUAGES.iter().find(|(lcid, _)| *lcid == language.lcid);
         Culture::find(own.map_or("", |(_, name)| name))
     }

@@ -16,8 +16,8 @@ pub use xml_path::{Leaf, PathColumn, XmlPath};
 
 use types::{Collation, DataType, Look, SqlError, Value};
 
-use crate::eval::order_of;
 use crate::large::{GrowingText, too_long, xml_too_long};
+use crate::order::order_of;
 
 /// A column of the rows.
 #[derive(Clone, Copy, Debug)]

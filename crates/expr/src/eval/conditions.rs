@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use types::like::LikePattern;
 use types::{SqlError, Value};
 
-use super::ordered;
 use crate::functions::string_search::check_search_length;
 use crate::large::{LARGE, Steps};
 use crate::lookup::{KeptList, Lookup, Place};
+use crate::order::ordered;
 use crate::{Env, InListExpr, LikeExpr};
 
 /// Elements that are computed between two questions whether the statement is to go on.

@@ -3,7 +3,7 @@
 
 use super::{ArgRule, CallCx, Function, Stability, invalid_argument};
 use crate::Expr;
-use crate::eval::ordered;
+use crate::order::ordered;
 use std::cmp::Ordering;
 use types::convert::{ConvertOptions, Mode, convert_by, depends_on_dialect};
 use types::{DataType, Dialect, SqlError, Value, common_type};

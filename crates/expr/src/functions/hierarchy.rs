@@ -1,7 +1,7 @@
 //! The methods of the type hierarchyid as functions: the binder calls them with the value first.
 //! Their names are those that texts cannot have.
 
-use types::converthierarchy::{failed, parsed, path_of};
+use types::convert::hierarchy::{failed, parsed, path_of};
 use types::hierarchy::{Misplaced, Path};
 use types::{DataType, SqlError, Value};
 

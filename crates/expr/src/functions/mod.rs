@@ -301,7 +301,7 @@ pub fn first_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> 
 }
 
 /// The variable string type with the first argument's length.
-pub fn same_length(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+pub(crate) fn same_length(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(match types.first().copied() {
         Some(DataType::Char(n)) => DataType::VarChar(Len::N(n)),
         Some(DataType::NChar(n)) => DataType::NVarChar(Len::N(n)),

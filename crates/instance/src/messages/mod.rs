@@ -10,7 +10,7 @@ use access::ReadMode;
 use catalog::messages::{ENGLISH, LAST_SYSTEM, Message, read, row_of};
 use catalog::systables::SysTable;
 use catalog::{Db, errors};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use txn::LockMode;
 use txn::locks::What;
 use types::{SqlError, Value, msg};

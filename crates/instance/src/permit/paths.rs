@@ -39,7 +39,7 @@ impl Paths {
     }
 
     /// A path as a statement would write it that has drive letters, if it is on a volume.
-    pub fn with_drive_letter(&self, path: &Path) -> Option<String> {
+    pub(crate) fn with_drive_letter(&self, path: &Path) -> Option<String> {
         let on = |letter: char, folder: &Path| {
             let rest = path.strip_prefix(folder).ok()?.to_str()?;
             Some(format!("{letter}:\\{}", rest.replace('/', "\\")))

@@ -16,7 +16,7 @@ use txn::locks::What;
 use types::{SqlError, Value, msg};
 
 use crate::catalog_locks::{hold_object, lock_schema};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX);
@@ -41,7 +41,8 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// Waits until nobody else changes them.
+    /// Waits until nobody else changes them. From then on the session's transaction sees them as
+    /// they are now: what was found out before about who may do what is to be asked again.
     ///
     /// # Errors
     /// 3906, 1205, 1222; why the database cannot be used.
@@ -51,6 +52,10 @@ impl<'a> Change<'a> {
         let open = db.open()?;
         core.txn(db)?.lock(LOCK, LockMode::X).map_err(|e| errors::db_error(db, &e))?;
         let security = Arc::new(store::load(&open.trees).map_err(|e| errors::store_error(db, e))?);
+        // Another session's change is in force for others when it is durable, but it is made.
+        if !security.says_as(&core.security(db)) {
+            core.remember_ddl(DdlChange::security(db, security.clone()));
+        }
         Ok(Change { core, db: db.clone(), open, security })
     }
 

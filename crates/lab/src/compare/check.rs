@@ -4,7 +4,7 @@
 
 use super::{Comparison, Finding, compare};
 use crate::LabError;
-use crate::results::{Results, StudyResult};
+use crate::results::{Results, StudyResult, larger_is_better};
 
 /// What many comparisons found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,14 +57,14 @@ pub fn deal(
 fn side_of(study: &StudyResult, dealt: &[(usize, bool)], first: bool, slower: f64) -> StudyResult {
     let mut side = study.clone();
     for cell in &mut side.cells {
-        let factor = if crate::frame::larger_is_better(&cell.unit) { 1.0 / slower } else { slower };
+        let factor = if larger_is_better(&cell.unit) { 1.0 / slower } else { slower };
         let runs = dealt.iter().enumerate().filter_map(|(round, (pair, swapped))| {
             let from = 2 * pair + usize::from(first == *swapped);
             let value = cell.rounds.iter().position(|r| *r == from).map(|i| cell.runs[i])?;
             Some((round, value * factor))
         });
         (cell.rounds, cell.runs) = runs.unzip();
-        cell.median = crate::stats::median(&cell.runs).unwrap_or(f64::NAN);
+        cell.median = stats::median(&cell.runs).unwrap_or(f64::NAN);
     }
     side
 }

@@ -2,10 +2,9 @@
 //! is thrown by a coin. Each build's results are in a folder of their own, up to date after each
 //! round. Both repeat short steps as often: as the calibration round of the first run found.
 
-use crate::LabError;
 use crate::machine::utc_now;
-use crate::report;
 use crate::results::{Origin, Results};
+use crate::{LabError, report};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

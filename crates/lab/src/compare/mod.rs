@@ -22,10 +22,9 @@ mod text;
 pub use text::terminal;
 
 use crate::LabError;
-use crate::frame::larger_is_better;
-use crate::results::{Cell, Origin, Results, StudyResult};
-use crate::stats::{self, Shift};
+use crate::results::{Cell, Origin, Results, StudyResult, larger_is_better};
 use serde::{Deserialize, Serialize};
+use stats::Shift;
 
 /// How often a comparison may find a difference where there is none.
 pub const ERROR: f64 = 0.04;

@@ -1,17 +1,17 @@
 //! From a journal to results: cells with medians, intervals and ratios, the published figures
 //! beside them, bounds, waits, I/O, and what the figures mean, made from them.
 
-use super::claims::{bound_text, claim_result};
+use super::claims::claim_result;
 use super::journal::{Journal, RunRecord};
 use super::late::{is_marked, late};
 use super::normalised;
 use super::position::position;
 use super::rounds::Rounds;
-use super::study::{Printed, PublishedWait, Study};
 use crate::results::{
     ClaimResult, Io, RoundsResult, StepResult, StepWait, StudyResult, Verdict, Wait, WaitShare,
 };
-use crate::work::Counters;
+use crate::study::{Printed, PublishedWait, Study};
+use targets::work::Counters;
 
 /// What does not come from the runs themselves.
 pub struct About {
@@ -149,7 +149,7 @@ fn add_run(result: &mut StudyResult, record: &RunRecord) {
         }
     }
     for line in &record.settings {
-        if !result.setup.contains(line) && line != crate::target::kept::SAID {
+        if !result.setup.contains(line) && line != targets::MADE_EARLIER {
             result.setup.push(line.clone());
         }
     }
@@ -303,7 +303,7 @@ fn meaning(result: &StudyResult) -> String {
 /// A bound with what must be known of its verdict.
 fn said(claim: &ClaimResult) -> String {
     let remark = claim.remark.as_ref().map_or_else(String::new, |r| format!("; {r}"));
-    format!("{} ({}{remark})", claim.what, bound_text(claim))
+    format!("{} ({}{remark})", claim.what, claim.bound_text())
 }
 
 /// How many bounds hold, which fail and which are undecided; nothing where there are no bounds.
@@ -382,10 +382,10 @@ fn from_cells(result: &StudyResult) -> String {
 mod tests {
     use super::*;
     use crate::frame::journal::{Measured, StepRecord};
-    use crate::frame::{CellRef, Claim};
-    use crate::work::late::{LATE, REQUESTS};
-    use crate::work::{Figure, IoCount, WaitCount};
+    use crate::study::{CellRef, Claim};
     use std::collections::BTreeMap;
+    use targets::work::late::{LATE, REQUESTS};
+    use targets::work::{Figure, IoCount, WaitCount};
 
     fn claim(
         what: &str,

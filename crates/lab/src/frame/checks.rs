@@ -1,7 +1,7 @@
 //! Conditions without which a study has measured nothing, looked at after each round.
 
 use super::journal::RunRecord;
-use super::study::{CellRef, Check};
+use crate::study::{CellRef, Check};
 
 /// What is wrong with the runs of a round; nothing where all conditions are kept. Cells that were
 /// not measured are no matter.
@@ -26,9 +26,9 @@ pub(super) fn broken(checks: &[Check], round: &[&RunRecord]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Scale;
     use crate::frame::journal::Measured;
-    use crate::work::Figure;
+    use crate::study::Scale;
+    use targets::work::Figure;
 
     /// A run of vlf-count in which each step changed VLF so often.
     fn run(level: &str, changes: f64) -> RunRecord {

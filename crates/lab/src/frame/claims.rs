@@ -2,27 +2,11 @@
 //! A fact that must be true of every run is judged by every run instead. Each verdict that is not
 //! plain says why: [`ClaimResult::remark`].
 
-use super::study::{CellRef, Claim, Compare};
-use crate::results::{Cell, ClaimResult, StudyResult, Verdict};
-use crate::stats;
+use crate::results::{Cell, ClaimResult, StudyResult, Verdict, larger_is_better};
+use crate::study::{CellRef, Claim, Compare};
 
 /// Larger numbers of rounds are not advised.
 const MOST_ADVISED: f64 = 1_000.0;
-
-/// Whether larger values of a unit are better.
-pub fn larger_is_better(unit: &str) -> bool {
-    unit.ends_with("/s") || unit.ends_with("/min")
-}
-
-/// A bound in words.
-pub fn bound_text(claim: &ClaimResult) -> String {
-    match (claim.at_least, claim.at_most) {
-        (Some(low), Some(high)) => format!("{low:.2} to {high:.2}"),
-        (Some(low), None) => format!("at least {low:.2}"),
-        (None, Some(high)) => format!("at most {high:.2}"),
-        (None, None) => "no bound".into(),
-    }
-}
 
 /// How sure intervals are, and which rounds count as one.
 #[derive(Clone, Copy)]

@@ -121,7 +121,7 @@ fn fewer_rounds_than_an_interval_needs_decide_nothing_but_a_broken_fact() {
 /// against the best too.
 #[test]
 fn the_first_look_can_fail_a_bound_against_the_best() {
-    let rounds = super::super::Rounds::until_decided(8, 64).unwrap();
+    let rounds = crate::frame::rounds::Rounds::until_decided(8, 64).unwrap();
     let about = RoundsResult {
         looks: rounds.looks().to_vec(),
         done: 8,

@@ -4,7 +4,6 @@
 //! no study and no target.
 
 use super::checks;
-use super::claims::larger_is_better;
 use super::journal::{Calibration, Journal, Measured, RunRecord, Single, StepRecord};
 use super::late::is_marked;
 use super::order::{balanced, seed_of};
@@ -12,13 +11,14 @@ use super::progress::Progress;
 use super::repeats::{Repeats, Times, is_repeated, level_of};
 use super::rounds::Rounds;
 use super::steps::{self, Done};
-use super::study::{Arm, Step, Study};
 use crate::LabError;
 use crate::machine::ProcessorTimes;
-use crate::target::{Place, Target, processors};
-use crate::work::{Figure, Work};
+use crate::results::larger_is_better;
+use crate::study::{Arm, Step, Study};
 use std::collections::BTreeSet;
 use std::time::Instant;
+use targets::work::{Figure, Work};
+use targets::{Place, Target, processors};
 
 /// One study on one target and device.
 pub struct Job<'a> {

@@ -2,16 +2,17 @@
 //! an interruption.
 
 use super::*;
-use crate::device::{Device, REAL};
 use crate::frame::assemble::{About, assemble};
-use crate::frame::{CellRef, Claim, Request};
+use crate::frame::journal::Request;
 use crate::machine::Machine;
 use crate::results::{Origin, StudyResult, Verdict};
-use crate::work::late::{LATE, MODELLED_US, REQUESTS};
-use crate::work::{Config, Counters, Durability, Knob, WaitCount};
+use crate::study::{CellRef, Claim};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use targets::device::{Device, REAL};
+use targets::work::late::{LATE, MODELLED_US, REQUESTS};
+use targets::work::{Config, Counters, Durability, Knob, WaitCount};
 
 /// Each arm takes a second; the second one `slow` times that, give or take a tenth.
 struct Fake {
@@ -86,7 +87,7 @@ impl Target for Fake {
 
 /// Two arms of a real study, with one bound between them.
 fn study() -> Study {
-    let mut study = crate::studies::all(crate::frame::Scale::Tiny)
+    let mut study = crate::studies::all(crate::study::Scale::Tiny)
         .into_iter()
         .find(|s| s.name == "delayed-durability")
         .unwrap();

@@ -6,11 +6,11 @@
 use crate::LabError;
 use crate::machine::Machine;
 use crate::results::Origin;
-use crate::work::{Counters, Figure};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use targets::work::{Counters, Figure};
 
 /// What was asked for; a resumed run must have been asked for the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -157,7 +157,6 @@ struct Header {
 
 /// The journal, open for appending.
 pub struct Journal {
-    path: PathBuf,
     file: File,
     /// Where it ran.
     pub machine: Machine,
@@ -185,8 +184,7 @@ impl Journal {
         let header =
             Header { request: request.clone(), machine: machine.clone(), origin: origin.clone() };
         let file = File::create(&path)?;
-        let mut journal =
-            Journal { file, path, machine, origin, records: vec![], calibrations: vec![] };
+        let mut journal = Journal { file, machine, origin, records: vec![], calibrations: vec![] };
         journal.line(&serde_json::to_string(&header)?)?;
         Ok(journal)
     }
@@ -207,14 +205,7 @@ impl Journal {
         file.set_len(length)?;
         drop(file);
         let file = File::options().append(true).open(&path)?;
-        Ok(Journal {
-            path,
-            file,
-            machine: header.machine,
-            origin: header.origin,
-            records,
-            calibrations,
-        })
+        Ok(Journal { file, machine: header.machine, origin: header.origin, records, calibrations })
     }
 
     /// What the run whose journal is in that folder was asked for.
@@ -297,11 +288,6 @@ impl Journal {
         self.records
             .iter()
             .filter(move |r| r.study == study && r.target == target && r.device == device)
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -406,7 +392,7 @@ mod tests {
             Journal::create(folder.path(), &request(), Machine::default(), Origin::default())
                 .unwrap();
         journal.push(record(0)).unwrap();
-        let mut file = File::options().append(true).open(journal.path()).unwrap();
+        let mut file = File::options().append(true).open(path_in(folder.path())).unwrap();
         file.write_all(b"{\"study\":\"vlf-c").unwrap();
         let mut again = Journal::resume(folder.path(), &request()).unwrap();
         assert!(again.has("vlf-count", "ringwood", "real", "16", 0));

@@ -4,7 +4,7 @@
 
 use super::journal::RunRecord;
 use crate::results::LateResult;
-use crate::work::late::{LATE, LATE_US, MODELLED_US, REQUESTS};
+use targets::work::late::{LATE, LATE_US, MODELLED_US, REQUESTS};
 
 /// A run with a larger share of late requests is marked.
 const MARKED: f64 = 0.01;
@@ -53,8 +53,8 @@ pub(super) fn late(records: &[&RunRecord]) -> Option<LateResult> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::Counters;
     use std::collections::BTreeMap;
+    use targets::work::Counters;
 
     fn record(arm: &str, requests: i64, late: i64) -> RunRecord {
         let counts = [

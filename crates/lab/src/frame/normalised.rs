@@ -1,7 +1,7 @@
 //! Cells over the largest of them, round by round.
 
-use super::study::{Normalised, OF_THE_LARGEST};
 use crate::results::{Cell, StudyResult};
+use crate::study::{Normalised, OF_THE_LARGEST};
 use std::collections::BTreeMap;
 
 /// Adds the cells of a table over its largest. Only rounds that have all of its cells are in it.

@@ -3,8 +3,8 @@
 use super::journal::Journal;
 use super::order::drawn_seed;
 use super::rounds::Rounds;
-use super::study::Scale;
 use crate::LabError;
+use crate::study::Scale;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

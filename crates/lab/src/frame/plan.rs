@@ -3,13 +3,13 @@
 
 use super::options::Options;
 use super::progress::duration;
-use super::study::{Arm, Step, Study};
-use crate::device::{Device, REAL, going};
-use crate::target::{self, Target, processors};
-use crate::work::{LogBlock, Work};
+use crate::study::{Arm, Step, Study};
 use crate::{LabError, machine, studies};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use targets::device::{Device, REAL, going};
+use targets::work::{LogBlock, Work};
+use targets::{Target, processors};
 
 /// One study on one target and device, before it runs.
 pub(super) struct Planned {
@@ -162,7 +162,7 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
         left_out.push(text);
     }
     if study.most_arrays() > has {
-        let how = match (speaks, target.name() == target::NAMES[0]) {
+        let how = match (speaks, target.name() == targets::NAMES[0]) {
             (true, false) => "data2=DIR in the server's address",
             _ => "--device with a model of two, or --device-path data2=DIR",
         };
@@ -194,11 +194,11 @@ fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError>
 
 pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planned>, LabError> {
     let names: Vec<String> = if options.targets.is_empty() {
-        vec![target::NAMES[0].into()]
+        vec![targets::NAMES[0].into()]
     } else {
         options.targets.clone()
     };
-    if names.iter().filter(|n| target::is_address(n)).count() > 1 {
+    if names.iter().filter(|n| targets::is_address(n)).count() > 1 {
         return Err(LabError::Request(
             "one server at a time: results are told apart by the target's name".into(),
         ));
@@ -209,8 +209,8 @@ pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planne
             let of_it = planned.len();
             let mut models = Vec::new();
             for device in devices_of(study, options)? {
-                let target = target::find(name, options.restart_with.as_deref())?;
-                if target.name() != target::NAMES[0] && device.name() != REAL {
+                let target = targets::find(name, options.restart_with.as_deref())?;
+                if target.name() != targets::NAMES[0] && device.name() != REAL {
                     models.push(device.name());
                     continue;
                 }

@@ -1,8 +1,8 @@
 //! Studies that the machine, a device or a target is too small for, and what an interrupted run has
 //! left.
 
-use super::super::options::for_tests as options;
 use super::*;
+use crate::frame::options::for_tests as options;
 use std::collections::BTreeMap;
 
 #[test]
@@ -49,7 +49,7 @@ fn blocks_smaller_than_the_sector_have_no_meaning() {
     let options =
         Options { studies: vec!["log-block-size".into()], ..options(Path::new("/nowhere")) };
     let study = chosen(&options).unwrap().remove(0);
-    let target = target::find("ringwood", None).unwrap();
+    let target = targets::find("ringwood", None).unwrap();
     for (device, arms_there, out) in [("ssd-512e", 4, 0), ("ssd-4kn", 3, 1)] {
         let device = Device::named(device, &BTreeMap::new()).unwrap();
         let (arms, left_out) = choose_arms(&study, target.as_ref(), &device);
@@ -61,7 +61,7 @@ fn blocks_smaller_than_the_sector_have_no_meaning() {
 fn two_arrays_need_two_devices() {
     let options = options(Path::new("/nowhere"));
     let study = chosen(&options).unwrap().remove(0);
-    let target = target::find("ringwood", None).unwrap();
+    let target = targets::find("ringwood", None).unwrap();
     let real = Device::named(REAL, &BTreeMap::new()).unwrap();
     let (arms, left_out) = choose_arms(&study, target.as_ref(), &real);
     // Of those that run anywhere five have one array; thirteen are for the disk that is there
@@ -84,7 +84,7 @@ fn two_arrays_need_two_devices() {
     assert!(arms.iter().all(|i| study.arms[*i].factor.starts_with("Test ")));
     #[cfg(feature = "peers")]
     {
-        let sqlite = target::find("sqlite", None).unwrap();
+        let sqlite = targets::find("sqlite", None).unwrap();
         assert!(choose_arms(&study, sqlite.as_ref(), &real).0.is_empty());
     }
 }

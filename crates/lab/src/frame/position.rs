@@ -3,10 +3,8 @@
 //! it takes late is one estimate for each such pair of rounds, from which the levels and a drift
 //! from the one round to the other cancel.
 
-use super::claims::larger_is_better;
 use super::journal::{Measured, RunRecord};
-use crate::results::PositionResult;
-use crate::stats;
+use crate::results::{PositionResult, larger_is_better};
 use std::collections::BTreeMap;
 
 /// The position effect of the runs of one study on one target and device; nothing without a pair of
@@ -69,7 +67,7 @@ fn cost_ratio(early: &RunRecord, late: &RunRecord) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::Figure;
+    use targets::work::Figure;
 
     /// Rounds of three arms whose machine is slower by `drift` in each round and by `place` at each
     /// place of a round.

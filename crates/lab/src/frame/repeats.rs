@@ -8,7 +8,7 @@
 //! figure, at all levels.
 
 use super::journal::{Calibration, Single};
-use super::study::{Arm, Step};
+use crate::study::{Arm, Step};
 use std::collections::BTreeMap;
 
 /// A step is not repeated more often than this, however short it is.
@@ -112,10 +112,10 @@ fn whole(step: &Step, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::Work;
+    use targets::work::Work;
 
     fn arm(level: &str, steps: Vec<Step>) -> Arm {
-        let mut arm = crate::studies::all(crate::frame::Scale::Tiny).remove(0).arms.remove(0);
+        let mut arm = crate::studies::all(crate::study::Scale::Tiny).remove(0).arms.remove(0);
         (arm.factor, arm.level, arm.steps) = ("f", level.into(), steps);
         arm
     }

@@ -4,7 +4,7 @@
 //! that measured this machine.
 
 use crate::LabError;
-use crate::stats::{CONFIDENCE, fewest};
+use stats::{CONFIDENCE, fewest};
 
 /// The rounds of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,10 +100,7 @@ mod tests {
         for (first, most) in [(8, 64), (9, 1000), (7, 14)] {
             let rounds = Rounds::until_decided(first, most).unwrap();
             let pairs = vec![(1.0, 1.0); first];
-            assert!(
-                crate::stats::paired_interval_at(&pairs, rounds.confidence()).is_some(),
-                "{first}"
-            );
+            assert!(stats::paired_interval_at(&pairs, rounds.confidence()).is_some(), "{first}");
         }
     }
 }

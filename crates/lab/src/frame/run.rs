@@ -8,12 +8,12 @@ use super::options::Options;
 use super::plan::{Planned, chosen, plan, plan_all, scratch_folder};
 use super::progress::Progress;
 use super::rounds::Rounds;
-use super::study::Study;
 use crate::machine::{self, Machine};
 use crate::results::{Origin, Results, Verdict};
-use crate::target::{self, Place};
-use crate::{LabError, customers, report};
+use crate::study::Study;
+use crate::{LabError, report};
 use std::path::{Path, PathBuf};
+use targets::{Place, customers};
 
 /// Customer rows for a study that copies them.
 fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> {
@@ -110,7 +110,7 @@ fn journal(run: &Run<'_>, chosen: &[Study]) -> Result<Journal, LabError> {
         scale: options.scale.name().into(),
         runs: options.runs,
         until_decided: options.until_decided,
-        targets: options.targets.iter().map(|t| target::shown(t)).collect(),
+        targets: options.targets.iter().map(|t| targets::shown(t)).collect(),
         devices: options.devices.clone(),
         seed: run.seed,
         fresh_every: options.fresh_every,
@@ -193,8 +193,8 @@ fn run_one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::going;
     use crate::frame::options::for_tests as options;
+    use targets::device::going;
 
     #[test]
     fn what_was_being_removed_is_gone_before_a_resumed_run_begins() {

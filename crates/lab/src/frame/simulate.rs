@@ -5,8 +5,8 @@
 
 use super::claims::claim_result;
 use super::order::balanced;
-use super::study::{CellRef, Claim, Compare};
 use crate::results::StudyResult;
+use crate::study::{CellRef, Claim, Compare};
 
 /// Noise of one measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Noise {
     pub const ALL: [Noise; 4] = [Noise::Normal, Noise::Spikes, Noise::Exponential, Noise::TwoModes];
 
     /// Whether its logarithms lie symmetrically around 0.
-    pub fn is_symmetric(self) -> bool {
+    fn is_symmetric(self) -> bool {
         matches!(self, Noise::Normal | Noise::TwoModes)
     }
 
@@ -86,7 +86,7 @@ pub enum Order {
 /// Levels, the slow one first.
 const LEVELS: [&str; 5] = ["slow", "1", "2", "3", "4"];
 /// How many times as long the slow one takes as each of the others.
-pub const TRUTH: f64 = 1.07;
+const TRUTH: f64 = 1.07;
 
 /// That many rounds.
 fn rounds(conditions: &Conditions, order: Order, count: usize, seed: u64) -> StudyResult {

@@ -2,11 +2,11 @@
 //! what was counted around it. Knows no study and no target.
 
 use super::repeats::{MOST_REPEATS, Times};
-use super::study::{Count, Step};
-use crate::target::Target;
-use crate::work::{Counters, Figure, Work};
+use crate::study::{Count, Step};
 use crate::{LabError, raw};
 use std::time::Instant;
+use targets::Target;
+use targets::work::{Counters, Figure, Work};
 
 /// A step that was done.
 #[derive(Debug, Default)]
@@ -161,13 +161,13 @@ fn named(measure: &str, mut figure: Figure) -> Figure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::study::Repeat;
     use super::*;
-    use crate::target::Place;
-    use crate::work::{Config, Knob};
+    use crate::study::Repeat;
     use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::sync::Arc;
+    use targets::Place;
+    use targets::work::{Config, Knob};
 
     /// Does no work: each piece takes `seconds`, changes VLF three times and is noted.
     struct Pretended {

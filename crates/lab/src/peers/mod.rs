@@ -5,21 +5,18 @@
 //! results, and the others go on.
 
 mod tasks;
-mod verdict;
 
-pub use verdict::is_best;
-
-use crate::device::{Device, REAL};
 use crate::frame::{balanced, seed_of};
 use crate::machine::{self, Machine, ProcessorTimes};
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
-use crate::stats;
-use crate::target::{self, Place, Target};
-use crate::work::{Config, DataLayout, LogBlock, LogLayout, Work};
-use crate::{LabError, customers, report};
+use crate::verdict::{self, RAW};
+use crate::{LabError, report};
 use disk::OsDisk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use targets::device::{Device, REAL};
+use targets::work::{Config, DataLayout, LogBlock, LogLayout, Work};
+use targets::{Place, Target, customers};
 use tasks::{CONNECTIONS, Taken, Task, groups, take, with_checkpoint};
 
 /// What to compare.
@@ -58,9 +55,6 @@ pub struct PeerOptions {
 }
 
 const FACTOR: &str = "engine";
-/// The floor of a durable commit, measured beside the engines: one 4 KiB block into space written
-/// before.
-pub const RAW: &str = "raw 4 KiB write + fdatasync";
 
 fn config(options: &PeerOptions) -> Config {
     let gb = 1 << 20;
@@ -102,11 +96,11 @@ fn make(
     customers::write_customers(&rows, options.rows, 1)?;
     let mut engines = Vec::new();
     let names: Vec<String> = match options.targets.is_empty() {
-        true => target::NAMES.map(str::to_owned).to_vec(),
+        true => targets::NAMES.map(str::to_owned).to_vec(),
         false => options.targets.clone(),
     };
     for name in names {
-        let mut target = target::find(&name, None)?;
+        let mut target = targets::find(&name, None)?;
         say(&format!("making {}", target.title()));
         let place = Place {
             folder: scratch.join(target.name()),
@@ -240,7 +234,7 @@ pub fn run(
 ) -> Result<Results, LabError> {
     #[cfg(not(feature = "peers"))]
     if options.targets.is_empty() {
-        return Err(target::without_peers());
+        return Err(targets::without_peers());
     }
     std::fs::create_dir_all(out)?;
     let origin = Origin {
@@ -337,7 +331,7 @@ impl Comparison<'_> {
         let Engine { target, place, said } = engine;
         place.fresh = round.is_multiple_of(options.fresh_every.max(1));
         let mut settings = target.set_up(place, &config(options))?;
-        if settings == [target::kept::SAID] {
+        if settings == [targets::MADE_EARLIER] {
             settings = said.clone();
         }
         for line in settings {

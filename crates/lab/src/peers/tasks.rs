@@ -3,9 +3,9 @@
 
 use super::PeerOptions;
 use crate::LabError;
-use crate::target::Target;
-use crate::work::{Durability, Figure, Work};
-use crate::work_tsql::TsqlWork;
+use crate::verdict::CLIENT;
+use targets::Target;
+use targets::work::{Durability, Figure, TsqlWork, Work};
 
 /// Connections that load together.
 pub(super) const CONNECTIONS: u32 = 16;
@@ -57,7 +57,7 @@ pub(super) fn groups(options: &PeerOptions) -> Vec<Vec<Task>> {
     let mut groups = vec![
         vec![Task { least_s: 0.0, ..small("loop inserts", Work::LoopInserts(loops), Some(loops)) }],
         vec![small("durable commits", Work::Commits(commits, Durability::Full), Some(commits))],
-        vec![small("durable commits, one client", latencies, None)],
+        vec![small(CLIENT, latencies, None)],
         vec![small("delayed commits", Work::Commits(delayed, Durability::Delayed), Some(delayed))],
         vec![bulk("16 connections insert", Some(Work::MakeLoad), load)],
         vec![bulk(

@@ -1,10 +1,9 @@
 //! Comparisons of engines that do nothing, some of which fail.
 
 use super::*;
-use crate::work::{Counters, Figure, Knob};
-use crate::work_tsql::TsqlWork;
 use std::path::PathBuf;
 use std::sync::Arc;
+use targets::work::{Counters, Figure, Knob, TsqlWork};
 
 /// An engine whose pieces of work take as many seconds as it has done before, and the last of which
 /// fails.

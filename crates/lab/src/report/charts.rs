@@ -3,8 +3,7 @@
 
 use super::svg::{Bar, Row, bars, rows};
 use super::{figure, is_cost, ratio};
-use crate::frame::larger_is_better;
-use crate::results::{Cell, StudyResult};
+use crate::results::{Cell, StudyResult, larger_is_better};
 
 /// Values in order of appearance, each once.
 fn distinct<'a>(cells: &[&'a Cell], of: impl Fn(&'a Cell) -> &'a str) -> Vec<&'a str> {

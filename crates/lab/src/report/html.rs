@@ -5,9 +5,8 @@ use super::charts::{median_charts, ratio_charts};
 use super::points::points;
 use super::svg::escape;
 use super::{figure, origin, ratio, ratio_interval, steps};
-use crate::frame::bound_text;
 use crate::results::{Cell, Io, Results, StudyResult, Verdict};
-use crate::stats::{self, FEWEST};
+use stats::FEWEST;
 use std::fmt::Write;
 
 const STYLE: &str = "
@@ -137,7 +136,7 @@ fn bounds(out: &mut String, study: &StudyResult) {
             claim
                 .interval
                 .map_or_else(|| "-".into(), |(low, high)| format!("{low:.2} .. {high:.2}")),
-            bound_text(claim),
+            claim.bound_text(),
             ratio(claim.published)
         );
     }

@@ -2,8 +2,8 @@
 //! below it.
 
 use super::figure;
-use crate::peers::is_best;
 use crate::results::{Cell, Results, StudyResult};
+use crate::verdict::is_best;
 use std::fmt::Write;
 
 /// A figure with its interval; a lower bound as such.

@@ -16,7 +16,7 @@ pub(crate) use terminal::table;
 pub use terminal::terminal;
 
 use crate::LabError;
-use crate::results::{Results, StudyResult};
+use crate::results::{Results, StudyResult, larger_is_better};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(crate) fn figure(value: f64, unit: &str) -> String {
 
 /// Whether a unit is one of time or a rate: what is drawn and compared. Counts stay in the tables.
 pub(crate) fn is_cost(unit: &str) -> bool {
-    matches!(unit, "s" | "us") || crate::frame::larger_is_better(unit)
+    matches!(unit, "s" | "us") || larger_is_better(unit)
 }
 
 /// A ratio's interval, `-` when there is none.
@@ -63,7 +63,7 @@ pub fn write_all(results: &Results, folder: &Path) -> Result<(), LabError> {
 }
 
 /// Writes the comparison of engines as `table.md` into `folder`, for a README.
-pub fn write_table(results: &Results, folder: &Path) -> Result<(), LabError> {
+pub(crate) fn write_table(results: &Results, folder: &Path) -> Result<(), LabError> {
     replace(&folder.join("table.md"), &markdown::markdown(results))
 }
 

@@ -68,7 +68,7 @@ fn machine(m: &Machine) -> Vec<(&'static str, String)> {
 /// The studies' shares, from the least to the most.
 fn steal(studies: &[StudyResult]) -> String {
     let known: Vec<f64> = studies.iter().filter_map(|s| s.steal).collect();
-    let Some((low, high)) = crate::stats::range(&known) else { return String::new() };
+    let Some((low, high)) = stats::range(&known) else { return String::new() };
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     if percent(low) == percent(high) {
         percent(low)

@@ -45,7 +45,7 @@ pub(super) fn lines(study: &StudyResult) -> Vec<Line> {
     lines.filter(|line| line.fields.iter().any(|f| !f.is_empty())).collect()
 }
 
-fn log(step: &StepResult) -> Option<&crate::work::IoCount> {
+fn log(step: &StepResult) -> Option<&targets::work::IoCount> {
     step.io.iter().find(|io| io.file == "log")
 }
 
@@ -117,8 +117,8 @@ pub(super) fn html(study: &StudyResult) -> String {
 mod tests {
     use super::*;
     use crate::results::StepWait;
-    use crate::work::IoCount;
     use std::collections::BTreeMap;
+    use targets::work::IoCount;
 
     #[test]
     fn a_step_s_counts_are_said() {

@@ -1,7 +1,6 @@
 //! The results as a table for a terminal.
 
 use super::{figure, origin, ratio, ratio_interval, steps};
-use crate::frame::bound_text;
 use crate::results::{Cell, ClaimResult, Results, StudyResult};
 use std::fmt::Write;
 
@@ -136,7 +135,7 @@ fn bound(claim: &ClaimResult) -> Option<String> {
         claim.group,
         claim.what,
         ratio(claim.value),
-        bound_text(claim)
+        claim.bound_text()
     ))
 }
 

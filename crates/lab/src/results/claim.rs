@@ -84,6 +84,16 @@ impl ClaimResult {
         self.at_least.is_some() || self.at_most.is_some()
     }
 
+    /// The bound in words.
+    pub(crate) fn bound_text(&self) -> String {
+        match (self.at_least, self.at_most) {
+            (Some(low), Some(high)) => format!("{low:.2} to {high:.2}"),
+            (Some(low), None) => format!("at least {low:.2}"),
+            (None, Some(high)) => format!("at most {high:.2}"),
+            (None, None) => "no bound".into(),
+        }
+    }
+
     fn set(&mut self, verdict: Option<Verdict>) {
         self.verdict = verdict;
         self.holds = match verdict {
@@ -94,7 +104,7 @@ impl ClaimResult {
     }
 
     /// Judges the bound by the whole interval, never by the figure alone.
-    pub fn judge(&mut self) {
+    pub(crate) fn judge(&mut self) {
         let verdict = (self.is_bounded() && self.value.is_some()).then(|| match self.interval {
             None => Verdict::Undecided,
             Some((low, high)) if self.keeps(low) && self.keeps(high) => Verdict::Holds,
@@ -109,7 +119,7 @@ impl ClaimResult {
 
     /// Judges the bound by every run: one that breaks it is enough to fail, however many keep it;
     /// fewer than `fewest` runs that all keep it decide nothing.
-    pub fn judge_every(&mut self, runs: &[f64], fewest: usize) {
+    pub(crate) fn judge_every(&mut self, runs: &[f64], fewest: usize) {
         let broken_by = |value: f64| {
             let above = self.at_most.map_or(f64::NEG_INFINITY, |b| value - b);
             let below = self.at_least.map_or(f64::NEG_INFINITY, |b| b - value);

@@ -4,11 +4,12 @@
 //! system stops under 64 sessions, and the author's single disk as a model: one that keeps its
 //! word, and one that answers from its cache.
 
-use crate::frame::{
+use crate::study::{
     Arm, Baseline, CellRef, Claim, Compare, Needs, On, Printed, Published, Scale, Step, Study,
 };
-use crate::work::{Config, DataLayout, Durability, Knob, LogBlock, LogLayout, Work};
-use crate::work_tsql::{End, Outage, TsqlWork};
+use targets::work::{
+    Config, DataLayout, Durability, End, Knob, LogBlock, LogLayout, Outage, TsqlWork, Work,
+};
 
 const FACTOR: &str = "commits";
 const SESSIONS: &str = "sessions";

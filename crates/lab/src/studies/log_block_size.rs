@@ -5,12 +5,11 @@
 //! reports its sectors and on one that hides them, and on devices whose sectors really have 512
 //! bytes, where blocks of 4,096 cost something.
 
-use crate::frame::{
+use crate::study::{
     Arm, Baseline, CellRef, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On, Printed,
     Published, Scale, Step, Study,
 };
-use crate::work::{Config, DataLayout, Knob, LogBlock, LogLayout, Work};
-use crate::work_tsql::TsqlWork;
+use targets::work::{Config, DataLayout, Knob, LogBlock, LogLayout, TsqlWork, Work};
 
 const FACTOR: &str = "log block";
 /// The author's table: each cell over the largest.

@@ -5,11 +5,10 @@
 //! holds the log: it is measured beside.
 
 use super::size_name;
-use crate::frame::{
+use crate::study::{
     Arm, Baseline, CellRef, Claim, Needs, On, Printed, Published, Scale, Step, Study,
 };
-use crate::work::{Config, DataLayout, Knob, LogBlock, LogLayout, Work};
-use crate::work_tsql::TsqlWork;
+use targets::work::{Config, DataLayout, Knob, LogBlock, LogLayout, TsqlWork, Work};
 
 const FACTOR: &str = "growth step";
 const BEFORE: &str = "VLFs before growing";

@@ -8,7 +8,7 @@ mod log_block_size;
 mod log_growth;
 mod vlf_count;
 
-use crate::frame::{Scale, Study};
+use crate::study::{Scale, Study};
 
 /// Least seconds of a measured step at quick scale and above; shorter ones are repeated within the
 /// run.
@@ -33,7 +33,7 @@ fn size_name(kb: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{Compare, On, Published};
+    use crate::study::{Compare, On, Published};
     use std::collections::{BTreeMap, HashSet};
 
     /// The cells that an arm's steps make, measures of several figures not counted.
@@ -43,7 +43,7 @@ mod tests {
             for step in &arm.steps {
                 let Some(measure) = step.measure.filter(|_| !step.only_in_total) else { continue };
                 let level = step.level.map_or_else(|| arm.level.clone(), str::to_owned);
-                if step.work == crate::work::Work::RawWrites {
+                if step.work == targets::work::Work::RawWrites {
                     let rate = format!("{measure}, {}", crate::raw::RATE);
                     cells.insert((arm.factor, level.clone(), rate));
                 }
@@ -70,7 +70,7 @@ mod tests {
         for scale in [Scale::Tiny, Scale::Quick, Scale::Standard, Scale::Paper] {
             for study in all(scale) {
                 let cells = cells(&study);
-                let check = |c: &crate::frame::CellRef| {
+                let check = |c: &crate::study::CellRef| {
                     let name = (c.factor, c.level.clone(), c.measure.clone());
                     assert!(cells.contains(&name), "{} {}: {name:?}", study.name, scale.name());
                 };
@@ -108,7 +108,7 @@ mod tests {
                 for device in study.models.iter().chain(study.claims.iter().flat_map(|c| c.devices))
                 {
                     assert!(
-                        crate::device::Device::named(device, &BTreeMap::new()).is_ok(),
+                        targets::device::Device::named(device, &BTreeMap::new()).is_ok(),
                         "{}: {device}",
                         study.name
                     );

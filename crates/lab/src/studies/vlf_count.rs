@@ -6,12 +6,11 @@
 //! would never come back. How often each step changed VLF is printed, and the study fails where the
 //! many did not change it at least 20 times as often as the few.
 
-use crate::frame::{
+use crate::study::{
     Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, On, Printed, Published, Scale,
     Step, Study,
 };
-use crate::work::{Config, DataLayout, Knob, LogBlock, LogLayout, Work};
-use crate::work_tsql::TsqlWork;
+use targets::work::{Config, DataLayout, Knob, LogBlock, LogLayout, TsqlWork, Work};
 
 const FACTOR: &str = "VLFs";
 const FEW: &str = "16";

@@ -21,14 +21,14 @@ pub use tables::Sizes;
 
 use crate::frame::{balanced, seed_of};
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
-use crate::target::Hook;
-use crate::target::own_server::OwnServer;
-use crate::{LabError, machine, report, stats};
+use crate::{LabError, machine, report};
 use driver::{Outcome, Plan};
 use engine::Engine;
 use inputs::Kind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use targets::Hook;
+use targets::own_server::OwnServer;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub struct TpccOptions {
 }
 
 fn find(name: &str, options: &TpccOptions, scratch: &Path) -> Result<Box<dyn Engine>, LabError> {
-    if crate::target::is_address(name) {
+    if targets::is_address(name) {
         return Ok(Box::new(mssql::Mssql::given(name, options.restart_with.clone().map(Hook))?));
     }
     match name {
@@ -72,14 +72,14 @@ fn find(name: &str, options: &TpccOptions, scratch: &Path) -> Result<Box<dyn Eng
         }
         #[cfg(feature = "peers")]
         "postgres" | "postgres-shipped" => {
-            use crate::target::own_postgres::OwnPostgres;
+            use targets::own_postgres::OwnPostgres;
             let most = options.connections.iter().max().copied().unwrap_or(1);
             let server = OwnPostgres::new(scratch.join(name), options.memory, most);
             let server = if name == "postgres" { server } else { server.with_shipped_settings() };
             Ok(Box::new(postgres::Postgres(server)))
         }
         #[cfg(not(feature = "peers"))]
-        "postgres" | "postgres-shipped" => Err(crate::target::without_peers()),
+        "postgres" | "postgres-shipped" => Err(targets::without_peers()),
         _ => Err(LabError::Request(format!(
             "tpcc runs on ringwood, postgres, postgres-shipped or mssql://..., not on {name}"
         ))),
@@ -137,7 +137,7 @@ fn empty(options: &TpccOptions) -> StudyResult {
         study: "tpcc".into(),
         scale: format!("{} warehouses", options.warehouses),
         target: "all".into(),
-        device: crate::device::REAL.into(),
+        device: targets::device::REAL.into(),
         question:
             "How many transactions of TPC-C run over the wire, as procedures and statement by statement?"
                 .into(),

@@ -9,11 +9,11 @@ use super::rows::Cell;
 use super::tables::{DATABASE, INDEXES, SEED, Sizes, schema};
 use super::terminal::{Datum, Done, Failed, Param, Row, Statement, Terminal};
 use crate::LabError;
-use crate::target::Hook;
-use crate::target::mssql::{Action, Address, START, failed, log_in};
-use crate::target::own_server::OwnServer;
 use client::{ClientError, Connection, Prepared, Procedure, Reply, RpcParam, RpcRequest};
 use std::time::{Duration, Instant};
+use targets::Hook;
+use targets::mssql::{Action, Address, START, failed, log_in};
+use targets::own_server::OwnServer;
 use types::{Decimal, Value};
 
 const PROCEDURES: &str = include_str!("procedures-mssql.sql");

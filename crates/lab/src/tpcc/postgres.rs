@@ -8,12 +8,12 @@ use super::rows::Cell;
 use super::tables::{INDEXES, SEED, Sizes, schema};
 use super::terminal::{Datum, Done, Failed, Param, Row, Statement, Terminal};
 use crate::LabError;
-use crate::target::own_postgres::{OwnPostgres, failed};
 use postgres::Client;
 use postgres::error::SqlState;
 use postgres::types::{ToSql, Type};
 use std::fmt::Write as _;
 use std::io::Write as _;
+use targets::own_postgres::{OwnPostgres, failed};
 
 const PROCEDURES: &str = include_str!("procedures-postgres.sql");
 /// What the function of a new order says when it names an item that is not there.

@@ -1,7 +1,7 @@
 //! Random values by clauses 2.1.6 and 4.3.2 of TPC-C's specification, revision 5.11.
 
 use super::tables::Sizes;
-use crate::customers::last_name;
+use targets::customers::last_name;
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// C of NURand for last names while the tables are loaded, and while transactions run: their

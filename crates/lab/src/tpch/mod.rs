@@ -65,7 +65,7 @@ impl QueryTimes {
     /// The middle of the rounds.
     #[must_use]
     pub fn median(&self) -> f64 {
-        crate::stats::median(&self.seconds).unwrap_or_default()
+        stats::median(&self.seconds).unwrap_or_default()
     }
 }
 
@@ -102,7 +102,7 @@ pub fn run(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<TpchResul
         #[cfg(feature = "peers")]
         engines.push(Box::new(postgres::open(options, say)?));
         #[cfg(not(feature = "peers"))]
-        return Err(crate::target::without_peers());
+        return Err(targets::without_peers());
     }
     let mut results = TpchResults { scale: options.scale, ..TpchResults::default() };
     for round in 0..options.runs.max(1) {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::{Engine, Ran, TpchOptions};
 use crate::LabError;
-use crate::device::{Device, REAL};
-use crate::target::{Place, Postgres, Target};
-use crate::work::{Config, DataLayout, LogBlock, LogLayout};
+use targets::device::{Device, REAL};
+use targets::work::{Config, DataLayout, LogBlock, LogLayout};
+use targets::{Place, Postgres, Target};
 
 pub(super) struct Server(Postgres);
 

@@ -10,7 +10,7 @@ use engine::{
 
 use super::{Engine, Ran, TpchOptions};
 use crate::LabError;
-use crate::embedded::page_memory;
+use targets::embedded::page_memory;
 
 pub(super) struct Ringwood {
     session: Session,

@@ -4,8 +4,8 @@
 //! PostgreSQL's by the crate of its driver.
 
 use crate::LabError;
-use crate::target::mssql::{Address, failed, log_in};
 use client::{ClientError, Connection, Prepared, Token};
+use targets::mssql::{Address, failed, log_in};
 
 /// A connection with a prepared statement.
 pub trait Client: Send {

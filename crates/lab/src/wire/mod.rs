@@ -8,14 +8,14 @@ mod clients;
 
 use crate::frame::balanced;
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
-use crate::target::mssql::{failed, log_in};
-use crate::target::own_server::OwnServer;
-use crate::{LabError, machine, report, stats};
+use crate::{LabError, machine, report};
 use client::Connection;
 use clients::{Client, Tds};
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
+use targets::mssql::{failed, log_in};
+use targets::own_server::OwnServer;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl Server for Ringwood {
 }
 
 #[cfg(feature = "peers")]
-struct Postgres(crate::target::own_postgres::OwnPostgres);
+struct Postgres(targets::own_postgres::OwnPostgres);
 
 #[cfg(feature = "peers")]
 impl Server for Postgres {
@@ -150,9 +150,7 @@ impl Server for Postgres {
         );
         let mut client = self.0.connect()?;
         for text in [text.as_str(), "vacuum analyze", "checkpoint"] {
-            client
-                .batch_execute(text)
-                .map_err(|e| crate::target::own_postgres::failed(&e, text))?;
+            client.batch_execute(text).map_err(|e| targets::own_postgres::failed(&e, text))?;
         }
         Ok(())
     }
@@ -286,13 +284,13 @@ pub fn run(
     let mut others: Vec<Box<dyn Server>> = Vec::new();
     if options.postgres {
         #[cfg(feature = "peers")]
-        others.push(Box::new(Postgres(crate::target::own_postgres::OwnPostgres::new(
+        others.push(Box::new(Postgres(targets::own_postgres::OwnPostgres::new(
             scratch.join("postgres"),
             options.memory,
             options.inserting.max(64),
         ))));
         #[cfg(not(feature = "peers"))]
-        return Err(crate::target::without_peers());
+        return Err(targets::without_peers());
     }
     let origin = Origin {
         begun: machine::utc_now(),
@@ -320,7 +318,7 @@ fn empty(options: &WireOptions) -> StudyResult {
         study: "wire".into(),
         scale: format!("{} s each", options.seconds),
         target: "all".into(),
-        device: crate::device::REAL.into(),
+        device: targets::device::REAL.into(),
         question:
             "What does a server do for clients that ask for little, and what do idle ones take?"
                 .into(),

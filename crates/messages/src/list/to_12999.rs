@@ -95,6 +95,27 @@ messages! {
     10150 16 1 INDEXED_VIEW_INLINED_FUNCTION
         "Cannot create index on the view '%ls' because it references a scalar UDF that is \
          inlineable.";
+    10502 16 1 PLAN_GUIDE_EXISTS
+        "Cannot create plan guide '%ls' because the statement specified by @stmt and \
+         @module_or_batch, or by @plan_handle and @statement_start_offset, matches the existing \
+         plan guide '%ls' in the database. Drop the existing plan guide before creating the new \
+         plan guide.";
+    10507 16 1 PLAN_GUIDE_NO_STATEMENT
+        "Cannot create plan guide '%ls' because the statement specified by @stmt and \
+         @module_or_batch, or by @plan_handle and @statement_start_offset, does not match any \
+         statement in the specified module or batch. Modify the values to match a statement in the \
+         module or batch.";
+    10519 16 1 PLAN_GUIDE_HINTS
+        "Cannot create plan guide '%ls' because the hints specified in @hints cannot be applied to \
+         the statement specified by either @stmt or @statement_start_offset. Verify that the hints \
+         can be applied to the statement.";
+    10533 16 1 PLAN_GUIDE_NAME_LENGTH
+        "Cannot create plan guide '%ls' because the plan guide name exceeds 124 characters, the \
+         maximum number allowed. Specify a name that contains fewer than 125 characters.";
+    10537 16 1 PLAN_GUIDE_OTHER_ENABLED
+        "Cannot enable plan guide '%ls' because the enabled plan guide '%ls' contains the same \
+         scope and starting offset value as the statement. Disable the existing plan guide before \
+         enabling the specified plan guide.";
     10609 16 1 FILTER_COLUMN_COMPUTED
         "Filtered %ls '%ls' cannot be created on table '%ls' because the column '%ls' in the \
          filter expression is a computed column. Rewrite the filter expression so that it does not \

@@ -14,9 +14,9 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{of_statement as f, session};
 use crate::views::devices::files_of;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::figures::Figures;
+use session::state::SessionCore;
 
 /// Microseconds of a tick.
 const TICK_US: u64 = 31_250;
@@ -108,7 +108,7 @@ pub fn mode_of(name: &str) -> Option<LockMode> {
 /// yet.
 fn owner(core: &SessionCore, of: &str) -> Result<Option<OwnerId>, SqlError> {
     let locks = core.instance().locks();
-    let of_session = core.app_locks.owner.as_ref().map(txn::LockOwner::id);
+    let of_session = core.objects.app_locks.owner.as_ref().map(txn::LockOwner::id);
     match of.to_ascii_lowercase().as_str() {
         "session" => Ok(Some(of_session.unwrap_or_else(|| locks.new_owner()))),
         "transaction" => {

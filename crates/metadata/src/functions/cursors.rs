@@ -20,7 +20,7 @@ pub const FUNCTIONS: &[Function] = &[Function {
         else {
             return Ok(Value::Null);
         };
-        let cursors = &session(cx)?.cursors;
+        let cursors = &session(cx)?.objects.cursors;
         let found = match () {
             () if scope.eq_ignore_ascii_case("local") => {
                 cursors.named(name, false).map_or(-3, |c| c.status())

@@ -59,7 +59,7 @@ pub const FUNCTIONS: &[Function] = &[
 /// How many triggers run, or runs of one trigger. AFTER triggers of DML are all that there are.
 fn trigger_nestlevel(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let core = session(cx)?;
-    let running = &core.running_triggers;
+    let running = &core.run.triggers.running;
     let wanted = int_arg(args, 0);
     let kind = |at: usize, own: &str| {
         args.get(at).is_none() || text_arg(args, at).eq_ignore_ascii_case(own)

@@ -4,6 +4,7 @@
 //! may not use (`engine/tests/it/visibility` goes over all of them).
 
 use super::{of_statement as f, session};
+use crate::names::name_parts;
 use crate::views::rights::sees;
 use crate::views::visible::{sees_database, sees_type};
 use catalog::ConstraintKind;
@@ -12,9 +13,9 @@ use catalog::ModuleKind;
 use catalog::TableDef;
 use catalog::fold_name;
 use compact_str::CompactString;
-use exec::state::SessionCore;
-use exec::state::changes::Action;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
+use session::state::SessionCore;
+use session::state::changes::Action;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
@@ -229,43 +230,6 @@ fn with_table(db: &Option<Arc<Db>>, id: i64, f: impl Fn(&TableDef) -> Value) -> 
     i32::try_from(id).ok().and_then(|id| catalog.by_id.get(&id)).map_or(Value::Null, |t| f(t))
 }
 
-/// The parts of `[a].b.c`, the last first. `None` when it is no name.
-pub fn name_parts(text: &str) -> Option<Vec<String>> {
-    let mut parts = Vec::new();
-    let mut chars = text.trim().chars().peekable();
-    loop {
-        let mut part = String::new();
-        match chars.peek() {
-            Some('[') | Some('"') => {
-                let close = if chars.next() == Some('[') { ']' } else { '"' };
-                loop {
-                    match chars.next()? {
-                        c if c == close && chars.peek() == Some(&close) => {
-                            chars.next();
-                            part.push(c);
-                        }
-                        c if c == close => break,
-                        c => part.push(c),
-                    }
-                }
-            }
-            _ => {
-                while let Some(c) = chars.next_if(|c| *c != '.') {
-                    part.push(c);
-                }
-            }
-        }
-        parts.push(part);
-        match chars.next() {
-            None => break,
-            Some('.') => {}
-            Some(_) => return None,
-        }
-    }
-    parts.reverse();
-    (parts.len() <= 4).then_some(parts)
-}
-
 /// The table of a name as text, in the current database unless the name says another, if the caller
 /// may know of it.
 fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>, SqlError> {
@@ -273,7 +237,7 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
     let Some(parts) = name_parts(text) else { return Ok(None) };
     let Some(db) = named_db(&parts, session) else { return Ok(None) };
     if parts[0].starts_with('#') && db.id() == catalog::TEMPDB {
-        let own = session.temps.find(&parts[0], &db);
+        let own = session.objects.temps.find(&parts[0], &db);
         let global =
             || db.catalog().find("", &parts[0]).filter(|_| parts[0].starts_with("##")).cloned();
         return Ok(own.or_else(global));
@@ -305,7 +269,8 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         (db.catalog(), parts.get(1).map_or("", String::as_str), &parts[0]);
     if name.starts_with('#')
         && db.id() == catalog::TEMPDB
-        && let Some(module) = session.temps.find_procedure(name, &db).filter(|m| is(m.kind.code()))
+        && let Some(module) =
+            session.objects.temps.find_procedure(name, &db).filter(|m| is(m.kind.code()))
     {
         return Ok(Value::Int(module.object_id));
     }
@@ -404,7 +369,7 @@ fn object_definition(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
 /// UPDATE(column) of a trigger: whether the statement that fired it has given the column at this
 /// position a value.
 fn column_updated(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let changes = session(cx)?.changes.clone();
+    let changes = session(cx)?.run.triggers.changes.clone();
     let given = changes.is_some_and(|rows| {
         let at = usize::try_from(int_arg(args, 0)).ok();
         rows.action != Action::Delete && at.is_some_and(|at| rows.columns.contains(&at))
@@ -419,7 +384,7 @@ fn column_mask(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
 /// COLUMNS_UPDATED(): a bit for each column by its column_id, the first in the lowest bit of the
 /// first byte.
 fn columns_updated(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let Some(rows) = session(cx)?.changes.clone() else { return Ok(Value::Null) };
+    let Some(rows) = session(cx)?.run.triggers.changes.clone() else { return Ok(Value::Null) };
     let ids: Vec<usize> =
         rows.columns.iter().map(|at| rows.table.columns[*at].column_id as usize - 1).collect();
     let last = rows.table.columns.iter().map(|c| c.column_id as usize).max().unwrap_or(1);

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use expr::functions::{CallCx, Stability};
 use types::SqlError;
 
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
 

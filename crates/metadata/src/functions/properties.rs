@@ -11,19 +11,12 @@ use std::sync::Arc;
 use super::{metadata, of_statement, session};
 use crate::views;
 use catalog::{Catalog, Db, TableDef, fold_name};
-use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, int, int_arg, text_arg};
 use object::object;
 use server::{connection, server};
+use session::state::SessionCore;
 use typed::{collation_value, column, index, type_value};
 use types::{Collation, DataType, SqlError, Value};
-
-/// What clients take the server for. Their minor versions gate nothing.
-pub const PRODUCT_VERSION: &str = "16.0.1000.6";
-/// The name of the server.
-pub const SERVER_NAME: &str = "RINGWOOD";
-/// The name of a default instance.
-pub const SERVICE_NAME: &str = "MSSQLSERVER";
 
 const fn f(
     name: &'static str,
@@ -99,7 +92,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("typeproperty", 2, &[A::Name], int, |a, cx| {
         let session = session(cx)?;
         let (db, catalog) = (session.db().clone(), session.db().catalog());
-        let made = metadata::name_parts(text_arg(a, 0))
+        let made = crate::names::name_parts(text_arg(a, 0))
             .and_then(|parts| metadata::type_named(&db, &parts));
         if made.is_some_and(|id| !views::visible::sees_type(session, &db, id)) {
             return Ok(Value::Null);

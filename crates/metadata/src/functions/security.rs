@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use super::{of_statement as f, session};
+use crate::views::securable::securable;
 use crate::views::visible::{self, of_server as server};
-use catalog::security::{
-    Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security,
-};
-use catalog::{Db, fold_name};
-use exec::state::SessionCore;
+use catalog::security::{Kind, PUBLIC, Permission, SERVER_PUBLIC};
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, sysname, text_arg};
 use types::{DataType, LANGUAGES, Len, SqlError, Value};
 
@@ -26,7 +23,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("suser_sname", (0, 1), &[A::Any], sysname, |a, cx| {
         let core = session(cx)?;
         match a.first() {
-            None => Ok(Value::Str(core.login_name())),
+            None => Ok(Value::Str(core.identity.login_name())),
             Some(Value::Bytes(sid)) => {
                 let found = server(core).server.with_sid(sid).map(|p| p.name.clone());
                 Ok(found.map_or(Value::Null, Value::Str))
@@ -37,27 +34,31 @@ pub const FUNCTIONS: &[Function] = &[
     f("suser_name", (0, 1), &[A::Int], sysname, |a, cx| {
         let core = session(cx)?;
         if a.is_empty() {
-            return Ok(Value::Str(core.login_name()));
+            return Ok(Value::Str(core.identity.login_name()));
         }
         Ok(name_of(server(core).server.get(id_arg(a, 0))))
     }),
     f("suser_id", (0, 1), &[A::Name], int, |a, cx| {
         let core = session(cx)?;
         if a.is_empty() {
-            return Ok(Value::Int(core.caller.login_id()));
+            return Ok(Value::Int(core.identity.caller.login_id()));
         }
         Ok(server(core).server.find(text_arg(a, 0)).map_or(Value::Null, |p| Value::Int(p.id)))
     }),
     f("suser_sid", (0, 2), &[A::Name, A::Int], sid_type, |a, cx| {
         let core = session(cx)?;
         if a.is_empty() {
-            return Ok(Value::bytes(core.caller.sid().to_vec()));
+            return Ok(Value::bytes(core.identity.caller.sid().to_vec()));
         }
         let found = server(core).server.find(text_arg(a, 0)).map(|p| Value::bytes(p.sid.to_vec()));
         Ok(found.unwrap_or(Value::Null))
     }),
-    f("original_login", (0, 0), &[], sysname, |_, cx| Ok(Value::Str(session(cx)?.login.clone()))),
-    f("system_user", (0, 0), &[], sysname, |_, cx| Ok(Value::Str(session(cx)?.login_name()))),
+    f("original_login", (0, 0), &[], sysname, |_, cx| {
+        Ok(Value::Str(session(cx)?.identity.login.clone()))
+    }),
+    f("system_user", (0, 0), &[], sysname, |_, cx| {
+        Ok(Value::Str(session(cx)?.identity.login_name()))
+    }),
     f("is_srvrolemember", (1, 2), &[A::Name], int, is_srvrolemember),
     f("loginproperty", (2, 2), &[A::Name], property_type, loginproperty),
     f("session_user", (0, 0), &[], sysname, user),
@@ -130,7 +131,7 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     let core = session(cx)?;
     let security = server(core);
     let of = match args.get(1) {
-        None => Some(core.caller.login_id()),
+        None => Some(core.identity.caller.login_id()),
         Some(_) => security.server.find(text_arg(args, 1)).map(|p| p.id),
     };
     let role = security.server.find(text_arg(args, 0)).filter(|p| p.kind == Kind::Role);
@@ -139,74 +140,6 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
         return Ok(Value::Null);
     }
     Ok(Value::Int((role.id == SERVER_PUBLIC || security.server.is_member(role.id, of)).into()))
-}
-
-/// What a name of a class means in a database: the database, the securable, its schema. A name that
-/// is left out is the server or the database itself.
-pub(crate) fn securable(
-    core: &SessionCore,
-    class: Option<&str>,
-    name: Option<&str>,
-) -> Option<(Arc<Db>, Securable, i32)> {
-    let current = core.db().clone();
-    let catalog = current.catalog();
-    let whole = |class, id| Some((current.clone(), Securable::new(class, id), 0));
-    let principal = |security: &Security, scope, kind, class, name: &str| {
-        let found = security.of(scope).find(name).filter(|p| p.kind == kind)?;
-        whole(class, found.id)
-    };
-    match (class, name) {
-        (None | Some("SERVER"), None) => Some((current, Securable::SERVER, 0)),
-        (Some("DATABASE"), None) => Some((current, Securable::DATABASE, 0)),
-        (Some("DATABASE"), Some(name)) => {
-            Some((core.host().find_db(name)?, Securable::DATABASE, 0))
-        }
-        (Some("SCHEMA"), Some(name)) => {
-            whole(Class::Schema, catalog.schemas.get(&fold_name(name)).copied()?)
-        }
-        (Some("USER"), Some(name)) => {
-            principal(&core.security(&current), Scope::Database, Kind::User, Class::User, name)
-        }
-        (Some("ROLE"), Some(name)) => {
-            principal(&core.security(&current), Scope::Database, Kind::Role, Class::User, name)
-        }
-        (Some("APPLICATION ROLE"), Some(name)) => principal(
-            &core.security(&current),
-            Scope::Database,
-            Kind::ApplicationRole,
-            Class::User,
-            name,
-        ),
-        (Some("LOGIN"), Some(name)) => {
-            principal(&server(core), Scope::Server, Kind::User, Class::Login, name)
-        }
-        (Some(class @ ("OBJECT" | "TYPE")), Some(name)) => {
-            let parts = super::metadata::name_parts(name)?;
-            let part = |at: usize| parts.get(at).map_or("", String::as_str);
-            let (on, schema) = if class == "TYPE" {
-                match (
-                    catalog.find_type(part(1), part(0)),
-                    catalog.find_table_type(part(1), part(0)),
-                ) {
-                    (Some(alias), _) => {
-                        (Securable::new(Class::Type, alias.type_id), alias.schema.clone())
-                    }
-                    (_, Some(table)) => {
-                        (Securable::new(Class::Type, table.type_id), table.schema.clone())
-                    }
-                    _ => return None,
-                }
-            } else if let Some(table) = catalog.find(part(1), part(0)) {
-                (Securable::new(Class::Object, table.object_id), table.schema.clone())
-            } else {
-                let module = catalog.find_module(part(1), part(0))?;
-                (Securable::new(Class::Object, module.object_id), module.schema.clone())
-            };
-            let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
-            Some((current.clone(), on, schema))
-        }
-        _ => None,
-    }
 }
 
 /// HAS_PERMS_BY_NAME(securable, class, permission); of columns it is not asked.

@@ -36,7 +36,8 @@ fn next_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let ty = cx.ty;
     let session = session(cx)?;
     let again = number(2) == 1;
-    let known = session.sequence_values.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
+    let known =
+        session.objects.sequence_values.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
     let value = match known.filter(|_| again) {
         Some(value) => value,
         None => {
@@ -45,8 +46,8 @@ fn next_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
                 return Err(errors::schema_changed());
             };
             let value = sequence::next(&db, &def)?;
-            session.sequence_values.retain(|(of, _)| *of != key);
-            session.sequence_values.push((key, value));
+            session.objects.sequence_values.retain(|(of, _)| *of != key);
+            session.objects.sequence_values.push((key, value));
             value
         }
     };

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
-use exec::state::SessionCore;
+use crate::product::{SERVER_NAME, SERVICE_NAME};
 use expr::functions::{
     ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname,
 };
 use instance::messages;
 use instance::messages::format::format_message;
+use session::state::SessionCore;
 use types::convert::{Mode, convert};
 use types::{DataType, Decimal, Len, SqlError, Value};
 
@@ -66,14 +66,16 @@ fn current_transaction(session: &mut SessionCore) -> Result<Value, SqlError> {
 
 /// The functions of this theme.
 pub const FUNCTIONS: &[Function] = &[
-    session!("@@rowcount", int, |s| Value::Int(i32::try_from(s.rowcount).unwrap_or(i32::MAX))),
-    session!("rowcount_big", bigint, |s| Value::BigInt(s.rowcount as i64)),
-    session!("@@error", int, |s| Value::Int(s.error_number)),
+    session!("@@rowcount", int, |s| Value::Int(
+        i32::try_from(s.run.results.rowcount).unwrap_or(i32::MAX)
+    )),
+    session!("rowcount_big", bigint, |s| Value::BigInt(s.run.results.rowcount as i64)),
+    session!("@@error", int, |s| Value::Int(s.run.results.error_number)),
     session!("@@trancount", int, |s| Value::Int(s.trancount() as i32)),
     session!("@@spid", smallint, |s| Value::SmallInt(s.spid() as i16)),
-    session!("@@identity", identity_type, |s| identity_value(s.last_identity)),
-    session!("scope_identity", identity_type, |s| identity_value(s.scope_identity)),
-    session!("@@nestlevel", int, |s| Value::Int(s.nest_level as i32)),
+    session!("@@identity", identity_type, |s| identity_value(s.run.results.last_identity)),
+    session!("scope_identity", identity_type, |s| identity_value(s.run.results.scope_identity)),
+    session!("@@nestlevel", int, |s| Value::Int(s.run.nest_level as i32)),
     session!("@@options", int, |s| Value::Int(s.options.bits())),
     session!("@@lock_timeout", int, |s| Value::Int(s.options.lock_timeout)),
     session!("@@datefirst", |_, _| Ok(DataType::TinyInt), |s| Value::TinyInt(s.options.datefirst)),
@@ -90,7 +92,7 @@ pub const FUNCTIONS: &[Function] = &[
         strict: false,
         stability: Stability::Statement,
         nullable: true,
-        eval: |_, cx| match &session(cx)?.event_data {
+        eval: |_, cx| match &session(cx)?.run.triggers.event_data {
             None => Ok(Value::Null),
             Some(data) => {
                 let text = Value::str(&**data);
@@ -110,12 +112,13 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@max_connections", int, |_| Value::Int(32767)),
     session!("@@max_precision", |_, _| Ok(DataType::TinyInt), |_| Value::TinyInt(38)),
     session!("@@procid", int, |s| Value::Int(
-        s.module.as_ref().map_or(0, |module| module.object_id)
+        s.identity.module.as_ref().map_or(0, |module| module.object_id)
     )),
-    session!("@@fetch_status", int, |s| Value::Int(s.cursors.fetch_status)),
-    session!("@@cursor_rows", int, |s| Value::Int(s.cursors.opened_rows)),
+    session!("@@fetch_status", int, |s| Value::Int(s.objects.cursors.fetch_status)),
+    session!("@@cursor_rows", int, |s| Value::Int(s.objects.cursors.opened_rows)),
     session!("@@remserver", sysname, |_| Value::Null),
     session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s
+        .objects
         .context_info
         .clone()),
     Function {
@@ -136,26 +139,32 @@ pub const FUNCTIONS: &[Function] = &[
         nullable: true,
         eval: |args, cx| {
             let key = catalog::fold_name(args[0].as_str().unwrap_or_default());
-            let found = session(cx)?.session_context.get(&key);
+            let found = session(cx)?.objects.session_context.get(&key);
             Ok(found.map_or(Value::Null, |(value, _)| value.clone()))
         },
     },
     session!("xact_state", smallint, |s| Value::SmallInt(s.xact_state())),
-    session!("app_name", sysname, |s| Value::Str(s.app_name.clone())),
-    session!("host_name", sysname, |s| Value::Str(s.host_name.clone())),
-    session!("error_number", int, |s| s.error().map_or(Value::Null, |e| Value::Int(e.number))),
+    session!("app_name", sysname, |s| Value::Str(s.identity.app_name.clone())),
+    session!("host_name", sysname, |s| Value::Str(s.identity.host_name.clone())),
+    session!("error_number", int, |s| s.run.error().map_or(Value::Null, |e| Value::Int(e.number))),
     session!("error_severity", int, |s| s
+        .run
         .error()
         .map_or(Value::Null, |e| Value::Int(i32::from(e.severity)))),
     session!("error_state", int, |s| s
+        .run
         .error()
         .map_or(Value::Null, |e| Value::Int(i32::from(e.state)))),
-    session!("error_line", int, |s| s.error().map_or(Value::Null, |e| Value::Int(e.line as i32))),
+    session!("error_line", int, |s| s
+        .run
+        .error()
+        .map_or(Value::Null, |e| Value::Int(e.line as i32))),
     session!("error_message", nvarchar_4000, |s| s
+        .run
         .error()
         .map_or(Value::Null, |e| Value::str(&e.message))),
     session!("error_procedure", sysname, |s| {
-        let procedure = s.error().map(SqlError::procedure).filter(|name| !name.is_empty());
+        let procedure = s.run.error().map(SqlError::procedure).filter(|name| !name.is_empty());
         procedure.map_or(Value::Null, Value::str)
     }),
     Function {

@@ -77,6 +77,7 @@ fn module_of(script: &Script) -> Result<ModuleDef, SqlError> {
         marked_system: false,
         run_as: None,
         order: TriggerOrder::default(),
+        columns: None,
         create_date: Value::Null,
         modify_date: Value::Null,
     };

@@ -4,7 +4,7 @@
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, text};
-use crate::functions::properties::SERVER_NAME;
+use crate::product::SERVER_NAME;
 use instance::OfInstance;
 
 use DataType::{Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
@@ -39,7 +39,7 @@ pub(super) const TABLE_TYPE_COLUMNS: &[ViewColumn] =
     type_columns!(("type_table_object_id", Int, false), ("is_memory_optimized", Bit, true));
 
 /// sys.assembly_types.
-pub static ASSEMBLY_TYPES: View = View::empty(
+pub(crate) static ASSEMBLY_TYPES: View = View::empty(
     "assembly_types",
     type_columns!(
         ("assembly_id", Int, false),
@@ -52,7 +52,7 @@ pub static ASSEMBLY_TYPES: View = View::empty(
 );
 
 /// sys.assemblies.
-pub static ASSEMBLIES: View = View::empty(
+pub(crate) static ASSEMBLIES: View = View::empty(
     "assemblies",
     &[
         ("name", SYSNAME, false),
@@ -69,7 +69,7 @@ pub static ASSEMBLIES: View = View::empty(
 );
 
 /// sys.xml_schema_collections.
-pub static XML_SCHEMA_COLLECTIONS: View = View::empty(
+pub(crate) static XML_SCHEMA_COLLECTIONS: View = View::empty(
     "xml_schema_collections",
     &[
         ("xml_collection_id", Int, false),
@@ -82,7 +82,7 @@ pub static XML_SCHEMA_COLLECTIONS: View = View::empty(
 );
 
 /// sys.xml_indexes.
-pub static XML_INDEXES: View = View::empty(
+pub(crate) static XML_INDEXES: View = View::empty(
     "xml_indexes",
     &[
         ("object_id", Int, false),
@@ -114,7 +114,7 @@ pub static XML_INDEXES: View = View::empty(
 );
 
 /// sys.fulltext_catalogs.
-pub static FULLTEXT_CATALOGS: View = View::empty(
+pub(crate) static FULLTEXT_CATALOGS: View = View::empty(
     "fulltext_catalogs",
     &[
         ("fulltext_catalog_id", Int, false),
@@ -130,7 +130,7 @@ pub static FULLTEXT_CATALOGS: View = View::empty(
 );
 
 /// sys.fulltext_indexes.
-pub static FULLTEXT_INDEXES: View = View::empty(
+pub(crate) static FULLTEXT_INDEXES: View = View::empty(
     "fulltext_indexes",
     &[
         ("object_id", Int, false),
@@ -181,7 +181,7 @@ const SERVER_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.servers: this one; there are no linked servers.
-pub static SERVERS: View = View::sys("servers", SERVER_COLUMNS, |session, _, _| {
+pub(crate) static SERVERS: View = View::sys("servers", SERVER_COLUMNS, |session, _, _| {
     let mut row = vec![
         Value::Int(0),
         text(SERVER_NAME),

@@ -6,8 +6,8 @@ use std::io::Read;
 use types::{DataType, Len, SqlError, Value, codepage, msg, units};
 
 use super::View;
-use exec::state::SessionCore;
 use instance::bulk_file::{open, read_failed};
+use session::state::SessionCore;
 
 /// Largest file.
 const MAX_BYTES: u64 = i32::MAX as u64;

@@ -12,8 +12,8 @@ use super::{
 use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
-use exec::state::SessionCore;
 use logical::view::{PIECE, RowSource, ViewRows};
+use session::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
@@ -101,7 +101,7 @@ impl Column<'_> {
         self.def.is_some_and(|c| c.computed.is_some())
     }
 
-    pub fn default_id(&self) -> i32 {
+    pub(crate) fn default_id(&self) -> i32 {
         self.def.and_then(|c| c.default.as_ref()).map_or(0, |d| d.object_id)
     }
 
@@ -375,7 +375,7 @@ pub static COLUMNS: View =
     .in_pieces(UserColumns::start);
 
 /// sys.all_columns: also those of the system's views.
-pub static ALL_COLUMNS: View =
+pub(crate) static ALL_COLUMNS: View =
     View::seeking("all_columns", COLUMN_COLUMNS, SOUGHT, expected, |session, db, wanted| {
         let mut rows = Vec::new();
         user_columns(session, db, wanted, &mut rows)?;
@@ -384,7 +384,7 @@ pub static ALL_COLUMNS: View =
     });
 
 /// sys.system_columns.
-pub static SYSTEM_COLUMNS: View = View::seeking(
+pub(crate) static SYSTEM_COLUMNS: View = View::seeking(
     "system_columns",
     COLUMN_COLUMNS,
     SOUGHT,
@@ -410,7 +410,7 @@ fn in_type(value: i64, ty: DataType) -> Value {
 }
 
 /// sys.identity_columns.
-pub static IDENTITY_COLUMNS: View = View::seeking(
+pub(crate) static IDENTITY_COLUMNS: View = View::seeking(
     "identity_columns",
     IDENTITY_COLUMN_COLUMNS,
     &[0],
@@ -444,7 +444,7 @@ pub static IDENTITY_COLUMNS: View = View::seeking(
 );
 
 /// sys.masked_columns.
-pub static MASKED_COLUMNS: View = View::seeking(
+pub(crate) static MASKED_COLUMNS: View = View::seeking(
     "masked_columns",
     column_columns!(("masking_function", NVarChar(Len::N(4000)), true)),
     SOUGHT,
@@ -463,7 +463,7 @@ pub static MASKED_COLUMNS: View = View::seeking(
 );
 
 /// sys.computed_columns.
-pub static COMPUTED_COLUMNS: View = View::seeking(
+pub(crate) static COMPUTED_COLUMNS: View = View::seeking(
     "computed_columns",
     column_columns!(
         ("definition", NVarChar(Len::Max), true),

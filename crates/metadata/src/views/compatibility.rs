@@ -19,7 +19,7 @@ pub(super) fn is_old(name: &str) -> bool {
 }
 
 /// fn_helpcollations(): the collations that there are.
-pub static COLLATIONS: View = View::function(
+pub(crate) static COLLATIONS: View = View::function(
     "fn_helpcollations",
     0,
     &[("name", SYSNAME, false), ("description", NVarChar(Len::N(1000)), true)],

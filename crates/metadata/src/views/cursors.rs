@@ -6,8 +6,8 @@ use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{View, ViewColumn, bit, text};
-use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
 use instance::OfInstance;
+use session::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
 
 use DataType::{BigInt, Bit, DateTime, Int};
 
@@ -37,19 +37,20 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_exec_cursors(session_id): of one session, or with 0 of all. What is not measured is NULL.
-pub static CURSORS: View = View::function("dm_exec_cursors", 1, COLUMNS, |session, _, args| {
-    let wanted = args.first().and_then(Value::as_i64);
-    let mut rows = Vec::new();
-    for (spid, shared) in session.instance().sessions() {
-        if wanted != Some(0) && wanted != Some(i64::from(spid)) {
-            continue;
+pub(crate) static CURSORS: View =
+    View::function("dm_exec_cursors", 1, COLUMNS, |session, _, args| {
+        let wanted = args.first().and_then(Value::as_i64);
+        let mut rows = Vec::new();
+        for (spid, shared) in session.instance().sessions() {
+            if wanted != Some(0) && wanted != Some(i64::from(spid)) {
+                continue;
+            }
+            let cursors: Vec<_> =
+                shared.cursors.lock().iter().filter_map(std::sync::Weak::upgrade).collect();
+            rows.extend(cursors.iter().map(|cursor| row(spid, cursor)));
         }
-        let cursors: Vec<_> =
-            shared.cursors.lock().iter().filter_map(std::sync::Weak::upgrade).collect();
-        rows.extend(cursors.iter().map(|cursor| row(spid, cursor)));
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const DESCRIBED: &[ViewColumn] = &[
     ("reference_name", super::SYSNAME, false),
@@ -71,13 +72,13 @@ const DESCRIBED: &[ViewColumn] = &[
 /// sys.dm_ringwood_cursors(scope, source, identity): what sp_cursor_list and sp_describe_cursor,
 /// which are its callers, tell of the cursors of the frame around: those of a scope (1 local, 2
 /// global, 3 both), or the one of a name (source local or global) or of a variable.
-pub static OF_CALLER: View =
+pub(crate) static OF_CALLER: View =
     View::function("dm_ringwood_cursors", 3, DESCRIBED, |session, _, args| {
         let text = |at: usize| args.get(at).and_then(Value::as_str);
         let invalid = |procedure: &str, parameter: &str| {
             SqlError::of(msg::PARAMETER_VALUE, [&procedure, &parameter]).state(48)
         };
-        let mut list = session.cursors.of_caller();
+        let mut list = session.objects.cursors.of_caller();
         match (args.first().and_then(Value::as_i64), text(1)) {
             (Some(scope), _) => {
                 if !(1..=3).contains(&scope) {

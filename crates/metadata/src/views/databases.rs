@@ -8,8 +8,8 @@ use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
 use catalog::Db;
 use catalog::db::USER_ACCESS;
 use catalog::query_store::StoreState;
-use exec::state::SessionCore;
 use instance::scoped;
+use session::state::SessionCore;
 
 use DataType::{Bit, DateTime, Int, TinyInt, UniqueIdentifier, VarBinary};
 

@@ -12,7 +12,7 @@ use syntax::mentions::{self, Listener, Use};
 
 use super::modules::columns_of_view;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// What becomes of an object or a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

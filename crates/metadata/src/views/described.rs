@@ -9,9 +9,9 @@ use types::{DataType, Len, SqlError, Value};
 use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, text};
 use catalog::names::quote;
 use catalog::{Db, ModuleKind};
-use exec::output::ColumnInfo;
-use exec::state::SessionCore;
 use programs::module::params_of;
+use session::output::ColumnInfo;
+use session::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

@@ -10,8 +10,8 @@ use types::{DataType, Len, Value};
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, big, bit, int, text};
 use catalog::Db;
 use catalog::registry::FileEntry;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, Int, NVarChar, SmallInt, TinyInt};
 
@@ -72,7 +72,7 @@ const FILES: &[ViewColumn] = &[
 ];
 
 /// sys.dm_ringwood_files.
-pub static DEVICES: View = View::sys("dm_ringwood_files", FILES, |session, _, _| {
+pub(crate) static DEVICES: View = View::sys("dm_ringwood_files", FILES, |session, _, _| {
     let disk = session.instance().disk.clone();
     let rows = all(session).map(|f| {
         let volume = disk.volume(&f.entry.path);
@@ -119,7 +119,7 @@ const VOLUMES: &[ViewColumn] = &[
 
 /// sys.dm_os_volume_stats(database_id, file_id): SQL Server's columns; what is mounted stands for
 /// the volume's id.
-pub static VOLUME_STATS: View =
+pub(crate) static VOLUME_STATS: View =
     View::function("dm_os_volume_stats", 2, VOLUMES, |session, _, args| {
         let only = args.get(1).and_then(Value::as_i64);
         let disk = session.instance().disk.clone();
@@ -160,28 +160,29 @@ const SIZES: &[ViewColumn] = &[
 ];
 
 /// Upper bound of a class of write sizes; none for the last one.
-pub fn size_bound(class: usize) -> Option<u64> {
+pub(crate) fn size_bound(class: usize) -> Option<u64> {
     (class + 1 < SIZE_BUCKETS).then(|| 512 << class)
 }
 
 /// sys.dm_ringwood_write_sizes: how many writes were at most so large, and larger than the class
 /// before.
-pub static WRITE_SIZES: View = View::sys("dm_ringwood_write_sizes", SIZES, |session, _, _| {
-    let rows = all(session).flat_map(|f| {
-        let kind = if f.entry.log { "LOG" } else { "ROWS" };
-        let (db, file) = (f.db.id() as i16, f.entry.file_id as i16);
-        f.stats.write_sizes.into_iter().enumerate().map(move |(class, count)| {
-            vec![
-                Value::SmallInt(db),
-                Value::SmallInt(file),
-                text(kind),
-                size_bound(class).map_or(Value::Null, big),
-                big(count),
-            ]
-        })
+pub(crate) static WRITE_SIZES: View =
+    View::sys("dm_ringwood_write_sizes", SIZES, |session, _, _| {
+        let rows = all(session).flat_map(|f| {
+            let kind = if f.entry.log { "LOG" } else { "ROWS" };
+            let (db, file) = (f.db.id() as i16, f.entry.file_id as i16);
+            f.stats.write_sizes.into_iter().enumerate().map(move |(class, count)| {
+                vec![
+                    Value::SmallInt(db),
+                    Value::SmallInt(file),
+                    text(kind),
+                    size_bound(class).map_or(Value::Null, big),
+                    big(count),
+                ]
+            })
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});
 
 const LATENCIES: &[ViewColumn] = &[
     ("database_id", SmallInt, false),
@@ -195,28 +196,29 @@ const LATENCIES: &[ViewColumn] = &[
 /// sys.dm_ringwood_io_latencies: how many reads, writes, durable writes (which are writes too) and
 /// syncs took less than so many microseconds, and not less than the class before; classes without
 /// any are left out.
-pub static LATENCY: View = View::sys("dm_ringwood_io_latencies", LATENCIES, |session, _, _| {
-    let mut rows = Vec::new();
-    for f in all(session) {
-        let kind = if f.entry.log { "LOG" } else { "ROWS" };
-        let kinds = [
-            ("READ", &f.stats.read_latency),
-            ("WRITE", &f.stats.write_latency),
-            ("DURABLE WRITE", &f.stats.durable_latency),
-            ("SYNC", &f.stats.sync_latency),
-        ];
-        for (operation, counts) in kinds {
-            for (class, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                rows.push(vec![
-                    Value::SmallInt(f.db.id() as i16),
-                    Value::SmallInt(f.entry.file_id as i16),
-                    text(kind),
-                    text(operation),
-                    if class + 1 < LATENCY_BUCKETS { big(1 << class) } else { Value::Null },
-                    big(*count),
-                ]);
+pub(crate) static LATENCY: View =
+    View::sys("dm_ringwood_io_latencies", LATENCIES, |session, _, _| {
+        let mut rows = Vec::new();
+        for f in all(session) {
+            let kind = if f.entry.log { "LOG" } else { "ROWS" };
+            let kinds = [
+                ("READ", &f.stats.read_latency),
+                ("WRITE", &f.stats.write_latency),
+                ("DURABLE WRITE", &f.stats.durable_latency),
+                ("SYNC", &f.stats.sync_latency),
+            ];
+            for (operation, counts) in kinds {
+                for (class, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                    rows.push(vec![
+                        Value::SmallInt(f.db.id() as i16),
+                        Value::SmallInt(f.entry.file_id as i16),
+                        text(kind),
+                        text(operation),
+                        if class + 1 < LATENCY_BUCKETS { big(1 << class) } else { Value::Null },
+                        big(*count),
+                    ]);
+                }
             }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });

@@ -5,7 +5,7 @@ use types::{DataType, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, text};
 use catalog::security::SA;
-use exec::state::core::{DEDICATED_ENDPOINT, TCP_ENDPOINT};
+use session::state::core::{DEDICATED_ENDPOINT, TCP_ENDPOINT};
 
 use DataType::{Bit, Int, TinyInt};
 
@@ -23,7 +23,7 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.endpoints.
-pub static ENDPOINTS: View = View::sys("endpoints", COLUMNS, |_, _, _| {
+pub(crate) static ENDPOINTS: View = View::sys("endpoints", COLUMNS, |_, _, _| {
     let row = |name: &str, id: i32, admin: bool| {
         vec![
             text(name),

@@ -15,8 +15,8 @@ use catalog::Growth;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::registry::FileEntry;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt, UniqueIdentifier, VarBinary};
 
@@ -65,12 +65,12 @@ const FILES: &[ViewColumn] = file_columns!();
 const ALL_FILES: &[ViewColumn] = file_columns!(("database_id", Int, false));
 
 /// sys.database_files.
-pub static DATABASE_FILES: View = View::sys("database_files", FILES, |_, db, _| {
+pub(crate) static DATABASE_FILES: View = View::sys("database_files", FILES, |_, db, _| {
     Ok(db.entry().files.iter().map(|file| file_row(db, file)).collect())
 });
 
 /// sys.master_files.
-pub static MASTER_FILES: View = View::sys("master_files", ALL_FILES, |session, _, _| {
+pub(crate) static MASTER_FILES: View = View::sys("master_files", ALL_FILES, |session, _, _| {
     let mut rows = Vec::new();
     for db in session.host().databases() {
         let mut entry = db.entry();
@@ -194,12 +194,14 @@ fn group_rows(db: &Arc<Db>) -> Vec<Vec<Value>> {
 }
 
 /// sys.filegroups.
-pub static FILEGROUPS: View = View::sys("filegroups", GROUP_COLUMNS, |_, db, _| Ok(group_rows(db)));
+pub(crate) static FILEGROUPS: View =
+    View::sys("filegroups", GROUP_COLUMNS, |_, db, _| Ok(group_rows(db)));
 
 /// sys.data_spaces.
-pub static DATA_SPACES: View = View::sys("data_spaces", GROUP_COLUMNS.split_at(6).0, |_, db, _| {
-    Ok(group_rows(db).into_iter().map(|row| row[..6].to_vec()).collect())
-});
+pub(crate) static DATA_SPACES: View =
+    View::sys("data_spaces", GROUP_COLUMNS.split_at(6).0, |_, db, _| {
+        Ok(group_rows(db).into_iter().map(|row| row[..6].to_vec()).collect())
+    });
 
 const STAT_COLUMNS: &[ViewColumn] = &[
     ("database_id", SmallInt, false),
@@ -219,7 +221,7 @@ const STAT_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_io_virtual_file_stats(database_id, file_id).
-pub static FILE_STATS: View =
+pub(crate) static FILE_STATS: View =
     View::function("dm_io_virtual_file_stats", 2, STAT_COLUMNS, file_stats);
 
 fn file_stats(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {

@@ -62,7 +62,7 @@ const FOREIGN_KEY_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.foreign_keys.
-pub static FOREIGN_KEYS: View = View::seeking(
+pub(crate) static FOREIGN_KEYS: View = View::seeking(
     "foreign_keys",
     FOREIGN_KEY_COLUMNS,
     &[1, 4, 12],
@@ -113,7 +113,7 @@ const PAIR_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.foreign_key_columns.
-pub static FOREIGN_KEY_PAIRS: View = View::seeking(
+pub(crate) static FOREIGN_KEY_PAIRS: View = View::seeking(
     "foreign_key_columns",
     PAIR_COLUMNS,
     &[0, 2, 4],

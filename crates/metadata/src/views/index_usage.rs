@@ -9,7 +9,7 @@ use std::sync::Arc;
 use catalog::usage::{IndexUse, MissingIndex, UseCount};
 use catalog::{Db, TableDef};
 use compact_str::CompactString;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use types::{DataType, Len, Value};
 
 use super::plans::moment;

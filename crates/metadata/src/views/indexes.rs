@@ -85,7 +85,7 @@ const INDEX_COLUMN_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.index_columns.
-pub static INDEX_COLUMNS: View = View::seeking(
+pub(crate) static INDEX_COLUMNS: View = View::seeking(
     "index_columns",
     INDEX_COLUMN_COLUMNS,
     &[0],

@@ -168,7 +168,7 @@ const SCHEMA_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.SCHEMATA.
-pub static SCHEMATA: View = View::information("SCHEMATA", SCHEMA_COLUMNS, |_, db, _| {
+pub(crate) static SCHEMATA: View = View::information("SCHEMATA", SCHEMA_COLUMNS, |_, db, _| {
     let catalog = db.catalog();
     let mut schemas: Vec<_> = catalog.schema_names.iter().collect();
     schemas.sort();

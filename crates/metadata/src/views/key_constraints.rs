@@ -14,7 +14,7 @@ const KEY_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.key_constraints.
-pub static KEY_CONSTRAINTS: View =
+pub(crate) static KEY_CONSTRAINTS: View =
     View::seeking("key_constraints", KEY_COLUMNS, &[1, 4], pick::per_table, |_, db, wanted| {
         let catalog = db.catalog();
         let mut rows = Vec::new();
@@ -45,7 +45,7 @@ const DEFAULT_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.default_constraints.
-pub static DEFAULT_CONSTRAINTS: View = View::seeking(
+pub(crate) static DEFAULT_CONSTRAINTS: View = View::seeking(
     "default_constraints",
     DEFAULT_COLUMNS,
     &[1, 4],

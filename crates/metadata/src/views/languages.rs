@@ -39,5 +39,5 @@ pub fn row(language: &Language) -> Vec<Value> {
 }
 
 /// sys.syslanguages.
-pub static LANGUAGES_VIEW: View =
+pub(crate) static LANGUAGES_VIEW: View =
     View::sys("syslanguages", COLUMNS, |_, _, _| Ok(LANGUAGES.iter().map(row).collect()));

@@ -8,7 +8,7 @@ use super::{
     NVARCHAR60, Rows, View, ViewColumn, big, bit, databases_of, lsn_text, megabytes, text,
 };
 use catalog::Db;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Float, Int, Real, SmallInt, TinyInt, VarBinary};
 
@@ -32,7 +32,7 @@ const INFO: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_log_info(database_id).
-pub static LOG_INFO: View = View::function("dm_db_log_info", 1, INFO, info);
+pub(crate) static LOG_INFO: View = View::function("dm_db_log_info", 1, INFO, info);
 
 /// The databases of an argument: NULL and DEFAULT mean the current one.
 fn chosen(session: &SessionCore, db: &Arc<Db>, args: &[Value]) -> Vec<Arc<Db>> {
@@ -91,7 +91,7 @@ const STATS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_log_stats(database_id).
-pub static LOG_STATS: View = View::function("dm_db_log_stats", 1, STATS, stats);
+pub(crate) static LOG_STATS: View = View::function("dm_db_log_stats", 1, STATS, stats);
 
 fn stats(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let mut rows = Vec::new();
@@ -148,7 +148,7 @@ const USAGE: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_log_space_usage: of the current database.
-pub static LOG_SPACE_USAGE: View = View::sys("dm_db_log_space_usage", USAGE, |_, db, _| {
+pub(crate) static LOG_SPACE_USAGE: View = View::sys("dm_db_log_space_usage", USAGE, |_, db, _| {
     let space = db.storage()?.log().space();
     let total = space.size.saturating_sub(8192);
     let percent = space.used as f64 * 100.0 / total.max(1) as f64;

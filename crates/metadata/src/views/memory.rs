@@ -7,10 +7,10 @@ use types::{DataType, Len, Value};
 
 use super::transactions::datetime;
 use super::{NVARCHAR60, View, ViewColumn, big, bit, int, text};
-use exec::operators::memory::Granted;
-use exec::state::activity::handle;
-use exec::state::core::SessionShared;
 use instance::OfInstance;
+use session::query_memory::Granted;
+use session::state::activity::handle;
+use session::state::core::SessionShared;
 
 use DataType::{BigInt, Bit, DateTime, Float, Int, SmallInt, VarBinary};
 
@@ -31,7 +31,7 @@ const SEMAPHORE_COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_exec_query_resource_semaphores: one budget; nobody waits for it, an operator that gets
 /// nothing goes to disk.
-pub static RESOURCE_SEMAPHORES: View =
+pub(crate) static RESOURCE_SEMAPHORES: View =
     View::sys("dm_exec_query_resource_semaphores", SEMAPHORE_COLUMNS, |session, _, _| {
         let memory = session.host().query_memory();
         let kilobytes = |bytes: usize| big((bytes >> 10) as u64);
@@ -87,7 +87,7 @@ const GRANT_COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_exec_query_memory_grants: what statements and open cursors hold. A grant grows as its
 /// operators ask, so that what is requested and what is granted are what is used; nobody waits.
-pub static GRANTS: View =
+pub(crate) static GRANTS: View =
     View::sys("dm_exec_query_memory_grants", GRANT_COLUMNS, |session, _, _| {
         let of_session = |(spid, shared): (i32, Arc<SessionShared>)| {
             let batch = shared.activity.look().batch;
@@ -114,7 +114,7 @@ fn grant_row(spid: i32, grant: &Granted, sql: Value) -> Vec<Value> {
         since,
         held.clone(),
         held.clone(),
-        kilobytes(exec::operators::memory::OPERATOR_MIN),
+        kilobytes(session::query_memory::OPERATOR_MIN),
         held,
         kilobytes(grant.peak),
         Value::Null,
@@ -155,14 +155,16 @@ const CLERK_COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_os_memory_clerks: what each use of memory holds by the instance's account;
 /// MEMORYCLERK_SOSNODE is what the process has beyond them, where it is the instance's alone.
-pub static CLERKS: View = View::sys("dm_os_memory_clerks", CLERK_COLUMNS, |session, _, _| {
-    let account = session.instance().memory();
-    let held =
-        Clerk::ALL.into_iter().map(|clerk| (clerk.kind(), clerk.name(), account.held(clerk)));
-    let program = account.program_holds().map(|bytes| ("MEMORYCLERK_SOSNODE", "SOS_Node", bytes));
-    let rows = held.chain(program).enumerate();
-    Ok(rows.map(|(at, clerk)| clerk_row(at as u8 + 1, clerk)).collect())
-});
+pub(crate) static CLERKS: View =
+    View::sys("dm_os_memory_clerks", CLERK_COLUMNS, |session, _, _| {
+        let account = session.instance().memory();
+        let held =
+            Clerk::ALL.into_iter().map(|clerk| (clerk.kind(), clerk.name(), account.held(clerk)));
+        let program =
+            account.program_holds().map(|bytes| ("MEMORYCLERK_SOSNODE", "SOS_Node", bytes));
+        let rows = held.chain(program).enumerate();
+        Ok(rows.map(|(at, clerk)| clerk_row(at as u8 + 1, clerk)).collect())
+    });
 
 fn clerk_row(number: u8, (kind, name, bytes): (&str, &str, usize)) -> Vec<Value> {
     let (kilobytes, zero) = (big((bytes >> 10) as u64), || Value::BigInt(0));

@@ -5,8 +5,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{View, ViewColumn, text};
 use catalog::messages::Message;
-use exec::state::SessionCore;
 use instance::messages::{added, own};
+use session::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 
@@ -27,7 +27,7 @@ fn messages(session: &mut SessionCore, id: Option<i32>) -> Result<Vec<Message>, 
 }
 
 /// sys.messages.
-pub static MESSAGES: View = View::seeking(
+pub(crate) static MESSAGES: View = View::seeking(
     "messages",
     COLUMNS,
     &[0],
@@ -47,7 +47,7 @@ pub static MESSAGES: View = View::seeking(
 );
 
 /// sys.sysmessages, as SQL Server 2000 had it.
-pub static SYSMESSAGES: View = View::seeking(
+pub(crate) static SYSMESSAGES: View = View::seeking(
     "sysmessages",
     &[
         ("error", Int, true),

@@ -10,7 +10,7 @@ pub mod compatibility;
 pub mod counters;
 mod cursors;
 pub mod databases;
-pub mod dblog;
+mod dblog;
 mod dependencies;
 pub mod described;
 pub mod devices;
@@ -22,6 +22,7 @@ mod index_usage;
 mod indexes;
 mod information_rights;
 pub mod information_schema;
+pub mod kept_objects;
 mod key_constraints;
 pub mod languages;
 mod lists;
@@ -52,6 +53,7 @@ mod referenced;
 mod request_phases;
 pub mod rights;
 mod routines;
+pub(crate) mod securable;
 pub mod security;
 pub mod server;
 mod server_triggers;
@@ -75,10 +77,8 @@ mod xml_nodes;
 
 pub use logical::view::{RowSource, ViewColumn, ViewDef, ViewRows};
 pub use modules::columns_of_view;
-pub use values::{
-    LSN_NUMERIC, NVARCHAR60, SYSNAME, big, bit, databases_of, int, lsn_numeric, lsn_text,
-    megabytes, position, text,
-};
+pub use values::{LSN_NUMERIC, SYSNAME, big, bit, int, lsn_numeric, megabytes, position, text};
+pub(crate) use values::{NVARCHAR60, databases_of, lsn_text};
 use view::session_of;
 pub use view::{Rows, SystemView, View, Wanted};
 
@@ -93,6 +93,7 @@ static LISTS: &[&[&dyn SystemView]] = &[
     server_triggers::ALL,
     information_rights::ALL,
     lists::ALL,
+    others::ALL,
     referenced::ALL,
     plans::ALL,
     system_info::ALL,
@@ -219,10 +220,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &permissions::BUILTIN,
     &permissions::MINE,
     &compatibility::COLLATIONS,
-    &others::SYNONYMS,
     &messages::MESSAGES,
     &messages::SYSMESSAGES,
-    &others::SEQUENCES,
     &policies::SECURITY_POLICIES,
     &policies::SECURITY_PREDICATES,
     &types::TABLE_TYPES,
@@ -235,7 +234,6 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::FULLTEXT_INDEXES,
     &absent::SERVERS,
     &endpoints::ENDPOINTS,
-    &others::IS_SEQUENCES,
     &spt_values::VALUES,
 ];
 
@@ -256,7 +254,7 @@ fn every() -> impl Iterator<Item = &'static dyn SystemView> {
     LISTS
         .iter()
         .flat_map(|list| list.iter().copied())
-        .chain(crate::objects::views().map(|(view, _, _)| *view))
+        .chain(kept_objects::views().map(|(view, _, _)| *view))
 }
 
 /// The view with an object_id.

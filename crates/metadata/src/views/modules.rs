@@ -9,11 +9,11 @@ use types::{DataType, Len, Value};
 use super::objects::{Kind, object, object_columns};
 use super::{NVARCHAR60, View, ViewColumn, Wanted, bit, pick, text};
 use bind::function::table_columns;
-use bind::scope::ScopeColumn;
+use bind::source::ScopeColumn;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, fold_name};
-use exec::output::ColumnInfo;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::output::ColumnInfo;
+use session::state::SessionCore;
 use syntax::ast::FunctionBody;
 
 use DataType::{Bit, Int, NVarChar, TinyInt};
@@ -99,7 +99,7 @@ pub static VIEWS: View =
     });
 
 /// sys.all_views: also the system's.
-pub static ALL_VIEWS: View =
+pub(crate) static ALL_VIEWS: View =
     View::seeking("all_views", VIEW_COLUMNS, &[0, 1], pick::per_module, |session, db, wanted| {
         let mut rows = user_views(&db.catalog(), wanted);
         rows.extend(system_views(session, wanted));
@@ -107,7 +107,7 @@ pub static ALL_VIEWS: View =
     });
 
 /// sys.system_views.
-pub static SYSTEM_VIEWS: View = View::seeking(
+pub(crate) static SYSTEM_VIEWS: View = View::seeking(
     "system_views",
     VIEW_COLUMNS,
     &[0, 1],
@@ -180,19 +180,19 @@ fn texts(db: &Db, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
 }
 
 /// sys.sql_modules.
-pub static SQL_MODULES: View =
+pub(crate) static SQL_MODULES: View =
     View::seeking("sql_modules", MODULE_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
         Ok(texts(db, wanted))
     });
 
 /// sys.all_sql_modules: the system's views have no text.
-pub static ALL_SQL_MODULES: View =
+pub(crate) static ALL_SQL_MODULES: View =
     View::seeking("all_sql_modules", MODULE_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
         Ok(texts(db, wanted))
     });
 
 /// sys.system_sql_modules.
-pub static SYSTEM_SQL_MODULES: View = View::empty("system_sql_modules", MODULE_COLUMNS);
+pub(crate) static SYSTEM_SQL_MODULES: View = View::empty("system_sql_modules", MODULE_COLUMNS);
 
 /// Columns of a view or table function; `None` for one whose tables have gone.
 pub fn columns_of_view(

@@ -12,8 +12,8 @@ use super::{
 use catalog::security::Class;
 use catalog::{Catalog, IndexDef, TableDef};
 use catalog::{Db, MASTER};
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::state::SessionCore;
 
 use DataType::Int;
 
@@ -197,7 +197,7 @@ pub static OBJECTS: View =
     });
 
 /// sys.all_objects: also the system's own.
-pub static ALL_OBJECTS: View =
+pub(crate) static ALL_OBJECTS: View =
     View::seeking("all_objects", OBJECT_COLUMNS, BY_OBJECT, expected, |session, db, wanted| {
         let mut rows = own_objects(session, db, wanted);
         rows.extend(system_objects(session, wanted));
@@ -205,7 +205,7 @@ pub static ALL_OBJECTS: View =
     });
 
 /// sys.system_objects.
-pub static SYSTEM_OBJECTS: View = View::seeking(
+pub(crate) static SYSTEM_OBJECTS: View = View::seeking(
     "system_objects",
     OBJECT_COLUMNS,
     BY_OBJECT,

@@ -10,7 +10,7 @@ use types::{Collation, DataType, Len, SqlError, Value};
 use super::columns::{self, Column};
 use super::{Rows, SYSNAME, SystemView, View, ViewColumn, Wanted, pick, position, text};
 use catalog::{Db, IndexDef, TableDef, statistics};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Binary, Int, SmallInt, TinyInt, VarBinary, VarChar};
 

@@ -12,7 +12,7 @@ use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value, msg}
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// OPENJSON(text [, path]), and what it is below a schema.
 pub struct OpenJson {
@@ -23,7 +23,7 @@ pub struct OpenJson {
 
 const TEXT: DataType = DataType::NVarChar(Len::Max);
 
-pub static OPEN_JSON: OpenJson = OpenJson {
+pub(crate) static OPEN_JSON: OpenJson = OpenJson {
     columns: &[
         ("key", DataType::NVarChar(Len::N(4000)), false),
         ("value", TEXT, true),

@@ -1,15 +1,19 @@
-//! Sequences and synonyms: sys.sequences, sys.synonyms, INFORMATION_SCHEMA.SEQUENCES.
+//! Sequences, synonyms and plan guides: sys.sequences, sys.synonyms, sys.plan_guides,
+//! INFORMATION_SCHEMA.SEQUENCES.
 
 use types::{DataType, Len, Value};
 
 use super::information_schema::TypeParts;
 use super::objects::{object, object_columns};
-use super::{SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
+use super::{NVARCHAR60, SYSNAME, SystemView, View, ViewColumn, Wanted, bit, pick, text};
 use catalog::other::{OtherObject, base_text};
 use catalog::{Catalog, fold_name};
 use types::Collation;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
+
+/// The views of this file.
+pub(super) static ALL: &[&dyn SystemView] = &[&SYNONYMS, &SEQUENCES, &IS_SEQUENCES, &PLAN_GUIDES];
 
 /// Sequences and synonyms with the wanted id and name, in order of name.
 fn wanted_others(
@@ -49,7 +53,7 @@ pub(super) fn other_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut V
 }
 
 /// sys.synonyms.
-pub static SYNONYMS: View = View::seeking(
+static SYNONYMS: View = View::seeking(
     "synonyms",
     object_columns!(("base_object_name", NVarChar(Len::N(1035)), true)),
     &[0, 1],
@@ -67,7 +71,7 @@ pub static SYNONYMS: View = View::seeking(
 );
 
 /// sys.sequences.
-pub static SEQUENCES: View = View::seeking(
+static SEQUENCES: View = View::seeking(
     "sequences",
     object_columns!(
         ("start_value", SqlVariant, false),
@@ -143,7 +147,7 @@ const IS_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.SEQUENCES.
-pub static IS_SEQUENCES: View =
+static IS_SEQUENCES: View =
     View::information_seeking("SEQUENCES", IS_COLUMNS, &[2], pick::per_module, |_, db, wanted| {
         let catalog = db.catalog();
         let row = |other: &OtherObject| {
@@ -174,3 +178,43 @@ pub static IS_SEQUENCES: View =
         };
         Ok(wanted_others(&catalog, wanted, usize::MAX, Some(2)).iter().filter_map(row).collect())
     });
+
+/// sys.plan_guides.
+static PLAN_GUIDES: View = View::sys(
+    "plan_guides",
+    &[
+        ("plan_guide_id", Int, false),
+        ("name", SYSNAME, false),
+        ("create_date", DataType::DateTime, false),
+        ("modify_date", DataType::DateTime, false),
+        ("is_disabled", Bit, false),
+        ("query_text", NVarChar(Len::Max), true),
+        ("scope_type", TinyInt, false),
+        ("scope_type_desc", NVARCHAR60, true),
+        ("scope_object_id", Int, true),
+        ("scope_batch", NVarChar(Len::Max), true),
+        ("parameters", NVarChar(Len::Max), true),
+        ("hints", NVarChar(Len::Max), true),
+    ],
+    |_, db, _| {
+        let part = |part: &Option<String>| part.as_deref().map_or(Value::Null, text);
+        let row = |other: &OtherObject| {
+            let OtherObject::PlanGuide(guide) = other else { return None };
+            Some(vec![
+                Value::Int(guide.head.object_id),
+                text(&guide.head.name),
+                guide.head.create_date.clone(),
+                guide.head.modify_date.clone(),
+                bit(guide.disabled),
+                text(&guide.statement),
+                Value::TinyInt(2),
+                text("SQL"),
+                Value::Null,
+                part(&guide.batch),
+                part(&guide.params),
+                part(&guide.hints),
+            ])
+        };
+        Ok(db.catalog().others.values().filter_map(row).collect())
+    },
+);

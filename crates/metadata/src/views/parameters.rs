@@ -128,7 +128,7 @@ pub static PARAMETERS: View =
     });
 
 /// sys.system_parameters.
-pub static SYSTEM_PARAMETERS: View = View::seeking(
+pub(crate) static SYSTEM_PARAMETERS: View = View::seeking(
     "system_parameters",
     PARAMETER_COLUMNS,
     &[0],
@@ -137,7 +137,7 @@ pub static SYSTEM_PARAMETERS: View = View::seeking(
 );
 
 /// sys.all_parameters.
-pub static ALL_PARAMETERS: View =
+pub(crate) static ALL_PARAMETERS: View =
     View::seeking("all_parameters", PARAMETER_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
         let mut rows = parameters(db, wanted)?;
         rows.extend(system_parameters(db, wanted)?);

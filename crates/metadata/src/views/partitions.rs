@@ -11,8 +11,8 @@ use catalog::names::quote;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, IndexDef, TableDef, UnitKind, fold_name};
 use ddl::own_queries::query_rows;
-use exec::state::SessionCore;
 use pages::UnitId;
+use session::state::SessionCore;
 
 use types::DataType::{BigInt, Int, SmallInt, TinyInt};
 
@@ -78,33 +78,35 @@ const UNIT_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.allocation_units.
-pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().stored() {
-        let units = table.stored_indexes().map(|i| (UnitKind::InRow, i.unit, Some(i.first_iam), i));
-        let outside = table
-            .outside()
-            .map(|(kind, unit, first_iam)| (kind, unit, Some(first_iam), &table.storage));
-        // One that no value has come to yet has no pages.
-        let to_come = table.overflow_to_come();
-        let to_come = to_come.map(|unit| (UnitKind::Overflow, unit, None, &table.storage));
-        for (kind, unit, first_iam, index) in units.chain(outside).chain(to_come) {
-            let pages = first_iam.map(|first_iam| super::files::unit_pages(db, first_iam));
-            let (reserved, used) = pages.transpose()?.unwrap_or_default();
-            rows.push(vec![
-                allocation_unit_id(unit),
-                Value::TinyInt(kind.number()),
-                text(kind.name()),
-                partition_id(index),
-                Value::Int(index.filegroup.into()),
-                big(reserved),
-                big(used),
-                big(used.saturating_sub(1)),
-            ]);
+pub(crate) static ALLOCATION_UNITS: View =
+    View::sys("allocation_units", UNIT_COLUMNS, |_, db, _| {
+        let mut rows = Vec::new();
+        for table in db.catalog().stored() {
+            let units =
+                table.stored_indexes().map(|i| (UnitKind::InRow, i.unit, Some(i.first_iam), i));
+            let outside = table
+                .outside()
+                .map(|(kind, unit, first_iam)| (kind, unit, Some(first_iam), &table.storage));
+            // One that no value has come to yet has no pages.
+            let to_come = table.overflow_to_come();
+            let to_come = to_come.map(|unit| (UnitKind::Overflow, unit, None, &table.storage));
+            for (kind, unit, first_iam, index) in units.chain(outside).chain(to_come) {
+                let pages = first_iam.map(|first_iam| super::files::unit_pages(db, first_iam));
+                let (reserved, used) = pages.transpose()?.unwrap_or_default();
+                rows.push(vec![
+                    allocation_unit_id(unit),
+                    Value::TinyInt(kind.number()),
+                    text(kind.name()),
+                    partition_id(index),
+                    Value::Int(index.filegroup.into()),
+                    big(reserved),
+                    big(used),
+                    big(used.saturating_sub(1)),
+                ]);
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const PARTITION_STATS_COLUMNS: &[ViewColumn] = &[
     ("partition_id", BigInt, true),
@@ -124,7 +126,7 @@ const PARTITION_STATS_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_partition_stats.
-pub static PARTITION_STATS: View = View::seeking(
+pub(crate) static PARTITION_STATS: View = View::seeking(
     "dm_db_partition_stats",
     PARTITION_STATS_COLUMNS,
     &[1],
@@ -181,7 +183,7 @@ pub fn shown_rows(
 }
 
 /// Whether the caller may know how many rows a table has.
-pub fn knows_rows(session: &mut SessionCore, db: &Arc<Db>, table: &TableDef) -> bool {
+pub(crate) fn knows_rows(session: &mut SessionCore, db: &Arc<Db>, table: &TableDef) -> bool {
     let catalog = db.catalog();
     if !catalog.policies.contains_key(&table.object_id) {
         return true;

@@ -4,11 +4,11 @@
 
 use types::{DataType, Len, Value};
 
+use super::securable::securable;
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, text};
-use crate::functions::security::securable;
 use catalog::security::{Class, Permission};
-use exec::state::SessionCore;
 use logical::rights::Right;
+use session::state::SessionCore;
 
 /// The classes, by the names that the functions take.
 const CLASSES: &[(Class, &str)] = &[
@@ -40,7 +40,7 @@ const BUILTIN_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.fn_builtin_permissions(class): all of them for none.
-pub static BUILTIN: View =
+pub(crate) static BUILTIN: View =
     View::function("fn_builtin_permissions", 1, BUILTIN_COLUMNS, |_, _, args| {
         let wanted = args.first().and_then(Value::as_str).map(str::trim).unwrap_or_default();
         let mut rows = Vec::new();
@@ -72,7 +72,7 @@ const MINE_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.fn_my_permissions(securable, class).
-pub static MINE: View =
+pub(crate) static MINE: View =
     View::function("fn_my_permissions", 2, MINE_COLUMNS, |session, _, args| mine(session, args));
 
 fn mine(core: &mut SessionCore, args: &[Value]) -> Rows {

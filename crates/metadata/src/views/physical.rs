@@ -9,7 +9,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, big, bit, databases_of, int, text};
 use catalog::{Db, IndexDef, TableDef, UnitKind};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, Float, Int, NVarChar, SmallInt, TinyInt};
 

@@ -62,7 +62,7 @@ pub fn modules(
 }
 
 /// The same, of several kinds.
-pub fn modules_of(
+pub(crate) fn modules_of(
     catalog: &Catalog,
     kinds: &[ModuleKind],
     wanted: &Wanted<'_>,
@@ -81,21 +81,21 @@ pub fn modules_of(
 }
 
 /// About as many rows as there are tables.
-pub fn per_table(db: &Db) -> f64 {
+pub(crate) fn per_table(db: &Db) -> f64 {
     (db.catalog().by_id.size() as f64).max(10.0)
 }
 
 /// Some rows for each table.
-pub fn some_per_table(db: &Db) -> f64 {
+pub(crate) fn some_per_table(db: &Db) -> f64 {
     per_table(db) * 4.0
 }
 
 /// Ten rows for each table.
-pub fn per_column(db: &Db) -> f64 {
+pub(crate) fn per_column(db: &Db) -> f64 {
     per_table(db) * 10.0
 }
 
 /// About as many rows as there are modules.
-pub fn per_module(db: &Db) -> f64 {
+pub(crate) fn per_module(db: &Db) -> f64 {
     (db.catalog().modules.size() as f64).max(10.0)
 }

@@ -4,10 +4,10 @@
 use types::{SqlError, Value};
 
 use super::plans::{plan_of_module, text_handle};
-use exec::state::SessionCore;
-use exec::state::activity::{BatchView, Published, handle};
-use exec::state::core::SessionShared;
 use programs::statement_text::offsets;
+use session::state::SessionCore;
+use session::state::activity::{BatchView, Published, handle};
+use session::state::core::SessionShared;
 
 /// A place as sys.dm_exec_requests shows it.
 pub(super) struct Place {

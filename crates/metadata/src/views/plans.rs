@@ -13,14 +13,14 @@ use types::{DataType, Len, SqlError, Value};
 use super::transactions::datetime;
 use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, Wanted, bit, int, text};
 use catalog::{Db, ModuleKind};
-use exec::state::SessionCore;
-use exec::state::activity::handle;
 use instance::OfInstance;
 use programs::cache::KeptPlan;
 use programs::counts::{Sums, Total};
 use programs::program::Op;
 use programs::shown_plan;
 use programs::statement_text::{self, hash_of, query_hash};
+use session::state::SessionCore;
+use session::state::activity::handle;
 
 use DataType::{
     BigInt, Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, VarBinary, VarChar,

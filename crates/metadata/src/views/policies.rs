@@ -25,7 +25,7 @@ fn policies(db: &catalog::Db) -> Vec<Arc<PolicyDef>> {
 }
 
 /// sys.security_policies.
-pub static SECURITY_POLICIES: View = View::sys(
+pub(crate) static SECURITY_POLICIES: View = View::sys(
     "security_policies",
     &[
         ("name", SYSNAME, false),
@@ -68,7 +68,7 @@ pub static SECURITY_POLICIES: View = View::sys(
 );
 
 /// sys.security_predicates.
-pub static SECURITY_PREDICATES: View = View::sys(
+pub(crate) static SECURITY_PREDICATES: View = View::sys(
     "security_predicates",
     &[
         ("object_id", Int, false),

@@ -11,7 +11,7 @@ use super::property_targets::{Level, find};
 use super::rights::sees;
 use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
 use ddl::properties::{RANKS, is_there};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use DataType::{Int, SqlVariant, TinyInt};
 
@@ -52,7 +52,7 @@ fn rows(
 }
 
 /// sys.extended_properties.
-pub static EXTENDED_PROPERTIES: View = View::seeking(
+pub(crate) static EXTENDED_PROPERTIES: View = View::seeking(
     "extended_properties",
     &[
         ("class", TinyInt, false),
@@ -118,7 +118,7 @@ pub static SENSITIVITY: View = View::sys(
 
 /// fn_listextendedproperty(name, level 0 type and name, level 1, level 2); NULL names stand for
 /// all.
-pub static FN_LISTEXTENDEDPROPERTY: View = View::function(
+pub(crate) static FN_LISTEXTENDEDPROPERTY: View = View::function(
     "fn_listextendedproperty",
     7,
     &[

@@ -11,7 +11,7 @@ use types::{SqlError, msg};
 
 use super::modules::columns_of_view;
 use super::rights::sees;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// A level as it is given: what kind of thing, and its name; `None` stands for NULL.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +54,7 @@ impl Target {
     }
 
     /// Whether the caller may know of it.
-    pub fn is_seen(&self, core: &mut SessionCore, db: &Arc<Db>) -> bool {
+    pub(crate) fn is_seen(&self, core: &mut SessionCore, db: &Arc<Db>) -> bool {
         // A trigger of the database belongs to no object.
         let object = if self.on == Securable::DATABASE { self.holder.major } else { self.on.major };
         !self.holder.class.is_of_object() || sees(core, db, object)

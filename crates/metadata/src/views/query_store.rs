@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use catalog::Db;
 use catalog::query_store::{Kept, Runtime, Sample, StoreState};
-use exec::state::SessionCore;
 use parking_lot::MutexGuard;
+use session::state::SessionCore;
 use types::{DataType, Len, Value};
 
 use super::plans::moment;
@@ -133,7 +133,7 @@ static TEXTS: View = View::sys(
         let shown =
             |of: i64| kept.queries.iter().any(|(id, query)| query.text == of && kept.is_shown(*id));
         let row = |(number, own): (&i64, &Arc<str>)| {
-            let handle = Value::bytes(exec::state::activity::handle(own).to_vec());
+            let handle = Value::bytes(session::state::activity::handle(own).to_vec());
             vec![id(*number), text(own), handle, bit(false), bit(false)]
         };
         Ok(kept.texts.iter().filter(|(id, _)| shown(**id)).map(row).collect())

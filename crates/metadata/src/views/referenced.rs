@@ -7,9 +7,9 @@ use types::{DataType, Value};
 
 use super::dependencies::{self, Reference, Referrer, Uses};
 use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, bit, text};
-use crate::functions::metadata::name_parts;
+use crate::names::name_parts;
 use catalog::{Db, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use DataType::{Bit, Int, SmallInt, TinyInt};
 

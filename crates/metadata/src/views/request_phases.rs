@@ -4,7 +4,7 @@
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, big, bit, text};
-use exec::state::phases::CountedTimes;
+use session::state::phases::CountedTimes;
 
 use DataType::{BigInt, Bit, Float};
 
@@ -33,7 +33,7 @@ fn spread(times: &CountedTimes) -> [Value; 3] {
 }
 
 /// sys.dm_ringwood_request_phases.
-pub static REQUEST_PHASES: View =
+pub(crate) static REQUEST_PHASES: View =
     View::sys("dm_ringwood_request_phases", COLUMNS, |session, _, _| {
         let phases = session.host().request_phases();
         let rows = phases.times().into_iter().map(|times| {

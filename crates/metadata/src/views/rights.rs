@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bind::env::TempTables;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, ModuleKind, TEMPDB, fold_name};
 use logical::rights::ViewRight;
@@ -11,7 +12,7 @@ use types::Value;
 use super::ViewColumn;
 use super::shown::Rows;
 use super::visible;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 const STATE: ViewRight = ViewRight::Server(Permission::ViewServerPerformanceState);
 const DATABASE_STATE: ViewRight = ViewRight::Database(Permission::ViewDatabasePerformanceState);
@@ -101,6 +102,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.periods", PUBLIC, Rows::Objects("object_id")),
     ("sys.sequences", PUBLIC, Rows::Objects("object_id")),
     ("sys.synonyms", PUBLIC, Rows::Objects("object_id")),
+    ("sys.plan_guides", PUBLIC, Rows::Objects("plan_guide_id")),
     ("sys.openrowset clob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset nclob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset blob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
@@ -243,7 +245,7 @@ fn find(schema: &str, name: &str) -> Option<(ViewRight, Rows)> {
     if let Some((_, right, rows)) = known {
         return Some((*right, *rows));
     }
-    let mut kinds = crate::objects::views();
+    let mut kinds = super::kept_objects::views();
     let found = kinds.find(|(view, _, _)| view.schema() == schema && view.name() == name);
     found.map(|(_, right, rows)| (*right, *rows))
 }
@@ -258,7 +260,7 @@ fn text_in(row: &[Value], at: Option<usize>) -> String {
 }
 
 /// Leaves the rows that the caller may see.
-pub fn keep_visible(
+pub(crate) fn keep_visible(
     core: &mut SessionCore,
     db: &Arc<Db>,
     (schema, name): (&str, &str),
@@ -363,7 +365,7 @@ fn keep_principals(
             });
         }
         Rows::LoginGrants => {
-            let mut own = vec![core.caller.login_id(), catalog::security::SERVER_PUBLIC];
+            let mut own = vec![core.identity.caller.login_id(), catalog::security::SERVER_PUBLIC];
             visible::of_server(core).server.close_over_roles(&mut own);
             if !core.has_server(Permission::ViewAnySecurityDefinition) {
                 rows.retain(|row| own.contains(&number(row, grantee)));
@@ -401,7 +403,7 @@ fn sees_users(core: &mut SessionCore, db: &Arc<Db>) -> bool {
 /// Whether the caller may know of a table, module or trigger; what is no object of the database is
 /// everyone's.
 pub fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
-    if core.may_all() || is_own_temporary(core, db, id) {
+    if core.may_all() || is_own_temporary(&core.objects.temps, db, id) {
         return true;
     }
     let catalog = db.catalog();
@@ -423,14 +425,13 @@ pub fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
 }
 
 /// Whether it is a temporary table or procedure that the session has made.
-fn is_own_temporary(core: &SessionCore, db: &Db, id: i32) -> bool {
-    db.id() == TEMPDB
-        && core.temps.list.iter().any(|t| t.object_id == id && t.name.starts_with('#'))
+fn is_own_temporary(temps: &TempTables, db: &Db, id: i32) -> bool {
+    db.id() == TEMPDB && temps.list.iter().any(|t| t.object_id == id && t.name.starts_with('#'))
 }
 
 /// Whether the caller may see the text of a module, of a constraint, or of what a table computes.
 pub fn sees_definition(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
-    if core.may_all() || is_own_temporary(core, db, id) {
+    if core.may_all() || is_own_temporary(&core.objects.temps, db, id) {
         return true;
     }
     let catalog = db.catalog();

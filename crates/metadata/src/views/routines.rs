@@ -255,7 +255,7 @@ const REFERENTIAL_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS.
-pub static REFERENTIAL_CONSTRAINTS: View =
+pub(crate) static REFERENTIAL_CONSTRAINTS: View =
     View::information("REFERENTIAL_CONSTRAINTS", REFERENTIAL_COLUMNS, |_, db, _| {
         let rule = |action: ReferentialAction| {
             text(match action {
@@ -321,7 +321,7 @@ const TABLE_USAGE_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE.
-pub static CONSTRAINT_TABLE_USAGE: View = View::information_seeking(
+pub(crate) static CONSTRAINT_TABLE_USAGE: View = View::information_seeking(
     "CONSTRAINT_TABLE_USAGE",
     TABLE_USAGE_COLUMNS,
     &[2],
@@ -355,7 +355,7 @@ const COLUMN_USAGE_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE.
-pub static CONSTRAINT_COLUMN_USAGE: View = View::information_seeking(
+pub(crate) static CONSTRAINT_COLUMN_USAGE: View = View::information_seeking(
     "CONSTRAINT_COLUMN_USAGE",
     COLUMN_USAGE_COLUMNS,
     &[2],
@@ -431,7 +431,7 @@ const DOMAIN_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.DOMAINS: alias types.
-pub static DOMAINS: View = View::information("DOMAINS", DOMAIN_COLUMNS, |_, db, _| {
+pub(crate) static DOMAINS: View = View::information("DOMAINS", DOMAIN_COLUMNS, |_, db, _| {
     let catalog = db.catalog();
     let mut aliases: Vec<_> = catalog.types.values().collect();
     aliases.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));

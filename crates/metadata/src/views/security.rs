@@ -48,7 +48,7 @@ fn login_row(p: &Principal) -> Vec<Value> {
 }
 
 /// sys.server_principals.
-pub static SERVER_PRINCIPALS: View =
+pub(crate) static SERVER_PRINCIPALS: View =
     View::sys("server_principals", SERVER_PRINCIPAL_COLUMNS, |session, _, _| {
         let security = server(session);
         let rows = security.server.iter().map(|p| {
@@ -79,7 +79,7 @@ const LOGIN_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.sql_logins. No hash is shown to anyone.
-pub static SQL_LOGINS: View = View::sys("sql_logins", LOGIN_COLUMNS, |session, _, _| {
+pub(crate) static SQL_LOGINS: View = View::sys("sql_logins", LOGIN_COLUMNS, |session, _, _| {
     let security = server(session);
     let rows = security.server.iter().filter(|p| p.kind == Kind::User).map(|p| {
         let mut row = login_row(p);
@@ -98,13 +98,13 @@ fn members(security: &Security, scope: Scope) -> Vec<Vec<Value>> {
 }
 
 /// sys.server_role_members.
-pub static SERVER_ROLE_MEMBERS: View =
+pub(crate) static SERVER_ROLE_MEMBERS: View =
     View::sys("server_role_members", MEMBER_COLUMNS, |session, _, _| {
         Ok(members(&server(session), Scope::Server))
     });
 
 /// sys.database_role_members.
-pub static DATABASE_ROLE_MEMBERS: View =
+pub(crate) static DATABASE_ROLE_MEMBERS: View =
     View::sys("database_role_members", MEMBER_COLUMNS, |session, db, _| {
         Ok(members(&session.security(db), Scope::Database))
     });
@@ -167,7 +167,7 @@ fn user_row(p: &Principal) -> Vec<Value> {
 }
 
 /// sys.database_principals.
-pub static DATABASE_PRINCIPALS: View =
+pub(crate) static DATABASE_PRINCIPALS: View =
     View::sys("database_principals", DATABASE_PRINCIPAL_COLUMNS, |session, db, _| {
         Ok(session.security(db).database.iter().map(|p| user_row(p)).collect())
     });
@@ -207,13 +207,13 @@ fn permissions(security: &Security, scope: Scope) -> Vec<Vec<Value>> {
 }
 
 /// sys.server_permissions.
-pub static SERVER_PERMISSIONS: View =
+pub(crate) static SERVER_PERMISSIONS: View =
     View::sys("server_permissions", PERMISSION_COLUMNS, |session, _, _| {
         Ok(permissions(&server(session), Scope::Server))
     });
 
 /// sys.database_permissions.
-pub static DATABASE_PERMISSIONS: View =
+pub(crate) static DATABASE_PERMISSIONS: View =
     View::sys("database_permissions", PERMISSION_COLUMNS, |session, db, _| {
         let security = session.security(db);
         debug_assert!(

@@ -8,10 +8,10 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
 use catalog::{Db, clock};
-use exec::state::SessionCore;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::configuration::ConfigurationOption;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};
 
@@ -47,12 +47,13 @@ pub fn waits(instance: &InstanceCore) -> Vec<(&'static str, u64, u64, u64)> {
 }
 
 /// sys.dm_os_wait_stats.
-pub static WAIT_STATS: View = View::sys("dm_os_wait_stats", WAIT_COLUMNS, |session, _, _| {
-    let rows = waits(session.instance()).into_iter().map(|(name, count, total, max)| {
-        vec![text(name), big(count), big(total / 1000), big(max / 1000), Value::BigInt(0)]
+pub(crate) static WAIT_STATS: View =
+    View::sys("dm_os_wait_stats", WAIT_COLUMNS, |session, _, _| {
+        let rows = waits(session.instance()).into_iter().map(|(name, count, total, max)| {
+            vec![text(name), big(count), big(total / 1000), big(max / 1000), Value::BigInt(0)]
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});
 
 const ZONE_COLUMNS: &[ViewColumn] = &[
     ("name", SYSNAME, false),
@@ -61,7 +62,7 @@ const ZONE_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.time_zone_info: the zones that AT TIME ZONE knows, and what they show now.
-pub static TIME_ZONES: View = View::sys("time_zone_info", ZONE_COLUMNS, |_, _, _| {
+pub(crate) static TIME_ZONES: View = View::sys("time_zone_info", ZONE_COLUMNS, |_, _, _| {
     let zones = expr::zones::WINDOWS.iter().filter_map(|(name, _)| {
         let (offset, dst) = expr::zones::now(name)?;
         Some(vec![text(name), text(types::datetime::offset_text(offset)), Value::Bit(dst)])
@@ -82,7 +83,7 @@ const CONFIGURATION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.configurations: what there is to configure.
-pub static CONFIGURATIONS: View =
+pub(crate) static CONFIGURATIONS: View =
     View::sys("configurations", CONFIGURATION_COLUMNS, |session, _, _| {
         let row = |option: ConfigurationOption| {
             vec![
@@ -108,7 +109,7 @@ const SYS_INFO_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_os_sys_info: the columns that mean something here.
-pub static SYS_INFO: View = View::sys("dm_os_sys_info", SYS_INFO_COLUMNS, sys_info);
+pub(crate) static SYS_INFO: View = View::sys("dm_os_sys_info", SYS_INFO_COLUMNS, sys_info);
 
 fn sys_info(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
     let instance = session.instance();
@@ -133,25 +134,26 @@ const CREDENTIAL_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.credentials; a secret has no column.
-pub static CREDENTIALS: View = View::sys("credentials", CREDENTIAL_COLUMNS, |session, _, _| {
-    let time = |since| {
-        let (days, ticks) = clock::parts(since);
-        Value::DateTime { days, ticks }
-    };
-    let rows = session.instance().credentials().list().into_iter().map(|c| {
-        let (created, modified) = (time(c.created), time(c.modified));
-        vec![
-            Value::Int(c.id),
-            text(&c.name),
-            text(&c.identity),
-            created,
-            modified,
-            Value::Null,
-            Value::Int(0),
-        ]
+pub(crate) static CREDENTIALS: View =
+    View::sys("credentials", CREDENTIAL_COLUMNS, |session, _, _| {
+        let time = |since| {
+            let (days, ticks) = clock::parts(since);
+            Value::DateTime { days, ticks }
+        };
+        let rows = session.instance().credentials().list().into_iter().map(|c| {
+            let (created, modified) = (time(c.created), time(c.modified));
+            vec![
+                Value::Int(c.id),
+                text(&c.name),
+                text(&c.identity),
+                created,
+                modified,
+                Value::Null,
+                Value::Int(0),
+            ]
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});
 
 /// DBCC SQLPERF('sys.dm_os_wait_stats', CLEAR).
 pub fn clear_waits(session: &SessionCore) -> Result<(), SqlError> {

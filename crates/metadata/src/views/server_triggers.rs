@@ -9,7 +9,7 @@ use super::triggers::{EVENT_COLUMNS, TRIGGER_COLUMNS, trigger_row};
 use super::{Rows, SystemView, View, bit, text};
 use catalog::ModuleDef;
 use ddl::events;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use syntax::ast::ExecuteAs;
 
 use DataType::{Bit, Int, NVarChar};

@@ -14,13 +14,13 @@ use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
 use bind::set_options::SessionOptions;
 use catalog::Db;
-use exec::state::SessionCore;
-use exec::state::activity::{Published, handle};
-use exec::state::core::SessionShared;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::waits::wait_type;
 use pages::PAGE_SIZE;
+use session::state::SessionCore;
+use session::state::activity::{Published, handle};
+use session::state::core::SessionShared;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary,
@@ -113,7 +113,7 @@ impl Seen {
         if let Some(own) = all.iter_mut().find(|seen| seen.spid == session.spid()) {
             own.published.options = session.options.clone();
             (own.published.rowcount, own.published.error) =
-                (session.rowcount, session.error_number);
+                (session.run.results.rowcount, session.run.results.error_number);
         }
         all
     }
@@ -474,7 +474,7 @@ const TEXT_COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_exec_sql_text(sql_handle): of batches that run, ran last in a session, or are kept
 /// compiled.
-pub static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, sql_text);
+pub(crate) static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, sql_text);
 
 fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let Some(Value::Bytes(wanted)) = args.first() else { return Ok(Vec::new()) };
@@ -503,7 +503,7 @@ const BUFFER_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_exec_input_buffer(session_id, request_id).
-pub static INPUT_BUFFER: View =
+pub(crate) static INPUT_BUFFER: View =
     View::function("dm_exec_input_buffer", 2, BUFFER_COLUMNS, |session, _, args| {
         let wanted = args.first().and_then(Value::as_i64);
         let seen = Seen::all(session).into_iter().find(|seen| Some(i64::from(seen.spid)) == wanted);

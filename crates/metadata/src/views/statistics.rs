@@ -65,7 +65,7 @@ const STATS_COLUMNS_OF: &[ViewColumn] = &[
 ];
 
 /// sys.stats_columns.
-pub static STATS_COLUMN_LIST: View = View::seeking(
+pub(crate) static STATS_COLUMN_LIST: View = View::seeking(
     "stats_columns",
     STATS_COLUMNS_OF,
     &[0],
@@ -115,7 +115,7 @@ const PROPERTIES: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_stats_properties (object_id, stats_id).
-pub static STATS_PROPERTIES: View =
+pub(crate) static STATS_PROPERTIES: View =
     View::function("dm_db_stats_properties", 2, PROPERTIES, |_, db, args| -> Rows {
         let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
         let mut row = vec![Value::Int(table.shown_id()), Value::Int(statistics.stats_id)];
@@ -146,7 +146,7 @@ const STEPS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_stats_histogram (object_id, stats_id).
-pub static STATS_HISTOGRAM: View =
+pub(crate) static STATS_HISTOGRAM: View =
     View::function("dm_db_stats_histogram", 2, STEPS, |session, db, args| -> Rows {
         let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
         // Values of rows are in the steps, of those too that a security policy or a mask hides.

@@ -9,9 +9,9 @@ use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, big, bit, int, text};
 use catalog::Db;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use logical::isolation::Isolation;
+use session::state::SessionCore;
 
 use DataType::{
     BigInt, Bit, DateTime, DateTimeOffset, Int, NVarChar, SmallInt, SqlVariant, VarBinary,

@@ -13,8 +13,8 @@ use types::{DataType, Decimal, Len, Look, SqlError, Value, msg, units};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
-use exec::state::SessionCore;
 use logical::view::{PIECE, PIECE_BYTES};
+use session::state::SessionCore;
 
 /// GENERATE_SERIES and STRING_SPLIT as they are found by name.
 pub static GENERATE_SERIES: Series = Series { columns: &[("value", DataType::Int, true)] };

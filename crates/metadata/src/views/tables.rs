@@ -64,7 +64,7 @@ pub(super) fn retention(table: &TableDef) -> [Value; 3] {
 }
 
 /// sys.periods.
-pub static PERIODS: View = View::sys(
+pub(crate) static PERIODS: View = View::sys(
     "periods",
     &[
         ("name", SYSNAME, false),

@@ -11,10 +11,10 @@ use txn::{LockMode, Resource, What};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeric, text};
-use exec::state::SessionCore;
 use instance::InstanceCore;
 use instance::OfInstance;
 use logical::isolation::Isolation;
+use session::state::SessionCore;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, Float, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary,
@@ -126,7 +126,7 @@ const TRANSACTION_COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_tran_database_transactions: transactions that have written. transaction_id is unique in
 /// the instance.
-pub static DATABASE_TRANSACTIONS: View =
+pub(crate) static DATABASE_TRANSACTIONS: View =
     View::sys("dm_tran_database_transactions", TRANSACTION_COLUMNS, |session, _, _| {
         let mut rows = Vec::new();
         for db in session.host().databases() {
@@ -240,7 +240,7 @@ const ACTIVE_COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_tran_active_transactions. A transaction over several databases has one row for each of
 /// them.
-pub static ACTIVE_TRANSACTIONS: View =
+pub(crate) static ACTIVE_TRANSACTIONS: View =
     View::sys("dm_tran_active_transactions", ACTIVE_COLUMNS, |session, _, _| {
         let rows = running(session)?.into_iter().map(|txn| {
             let zero = Value::Int(0);
@@ -282,7 +282,7 @@ const VERSION_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_tran_active_snapshot_database_transactions: those that make row versions or may read
 /// them, which all do. What isolation another session's running batch has set is known when the
 /// batch has ended; the ways along versions are not counted.
-pub static VERSION_USERS: View =
+pub(crate) static VERSION_USERS: View =
     View::sys("dm_tran_active_snapshot_database_transactions", VERSION_COLUMNS, |session, _, _| {
         let running = running(session)?;
         let sessions: HashMap<u32, _> = session
@@ -326,7 +326,7 @@ const SESSION_TRANSACTION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_tran_session_transactions.
-pub static SESSION_TRANSACTIONS: View =
+pub(crate) static SESSION_TRANSACTIONS: View =
     View::sys("dm_tran_session_transactions", SESSION_TRANSACTION_COLUMNS, |session, _, _| {
         let running = running(session)?;
         let sessions: HashMap<u32, _> = session

@@ -51,7 +51,7 @@ pub(super) fn trigger_row(module: &Arc<ModuleDef>) -> Vec<Value> {
 }
 
 /// sys.triggers.
-pub static TRIGGERS: View =
+pub(crate) static TRIGGERS: View =
     View::seeking("triggers", TRIGGER_COLUMNS, &[0, 1, 4], pick::per_module, |_, db, wanted| {
         let row = |module: &Arc<ModuleDef>| {
             let mut row = trigger_row(module);
@@ -80,7 +80,7 @@ pub(super) const EVENT_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.trigger_events.
-pub static TRIGGER_EVENTS: View =
+pub(crate) static TRIGGER_EVENTS: View =
     View::seeking("trigger_events", EVENT_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
         let mut rows = Vec::new();
         for module in pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 0, None) {

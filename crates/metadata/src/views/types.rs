@@ -137,7 +137,7 @@ fn table_type_row(catalog: &Catalog, def: &TableTypeDef) -> Vec<Value> {
 }
 
 /// sys.table_types.
-pub static TABLE_TYPES: View = View::sys("table_types", TABLE_TYPE_COLUMNS, |_, db, _| {
+pub(crate) static TABLE_TYPES: View = View::sys("table_types", TABLE_TYPE_COLUMNS, |_, db, _| {
     let catalog = db.catalog();
     let row = |def: &Arc<TableTypeDef>| {
         let mut row = table_type_row(&catalog, def);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::types::{DataType, Decimal, Len, Value};
 
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use catalog::Db;
 use logical::view::ViewColumn;
@@ -28,7 +28,7 @@ pub const fn position(columns: &[ViewColumn], name: &str) -> usize {
 
 pub const SYSNAME: DataType = DataType::NVarChar(Len::N(128));
 
-pub const NVARCHAR60: DataType = DataType::NVarChar(Len::N(60));
+pub(crate) const NVARCHAR60: DataType = DataType::NVarChar(Len::N(60));
 
 pub const LSN_NUMERIC: DataType = DataType::numeric(25, 0);
 
@@ -58,7 +58,7 @@ pub fn lsn_numeric(lsn: wal::Lsn) -> Value {
 }
 
 /// An LSN as text; NULL for none.
-pub fn lsn_text(lsn: wal::Lsn) -> Value {
+pub(crate) fn lsn_text(lsn: wal::Lsn) -> Value {
     if lsn.is_zero() { Value::Null } else { text(lsn.to_string()) }
 }
 
@@ -68,7 +68,7 @@ pub fn megabytes(bytes: u64) -> f64 {
 
 /// The databases that a function's first argument names: NULL or no argument means all, DB_ID()
 /// one.
-pub fn databases_of(session: &SessionCore, arg: Option<&Value>) -> Vec<Arc<Db>> {
+pub(crate) fn databases_of(session: &SessionCore, arg: Option<&Value>) -> Vec<Arc<Db>> {
     match arg.and_then(Value::as_i64) {
         None => session.host().databases(),
         Some(id) => {

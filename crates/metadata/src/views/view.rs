@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use ::types::look::GO_ON;
 use ::types::{Look, SqlError, Value};
 
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use syntax::ast;
 
 use super::rights;
@@ -283,7 +283,7 @@ impl View {
     }
 
     /// `dbo.name` of master.
-    pub const fn of_master(
+    pub(crate) const fn of_master(
         name: &'static str,
         columns: &'static [ViewColumn],
         make: MakeAll,
@@ -305,7 +305,7 @@ impl View {
     }
 
     /// The view, whose rows are also made piece by piece.
-    pub const fn in_pieces(mut self, start: MakePieces) -> View {
+    pub(crate) const fn in_pieces(mut self, start: MakePieces) -> View {
         if let Make::Wanted { pieces, .. } = &mut self.make {
             *pieces = Some(start);
         }
@@ -313,7 +313,7 @@ impl View {
     }
 
     /// `INFORMATION_SCHEMA.name`, as [`View::seeking`].
-    pub const fn information_seeking(
+    pub(crate) const fn information_seeking(
         name: &'static str,
         columns: &'static [ViewColumn],
         sought: &'static [usize],
@@ -335,7 +335,7 @@ impl View {
     }
 
     /// `INFORMATION_SCHEMA.name`, as [`View::defined`].
-    pub const fn information_defined(
+    pub(crate) const fn information_defined(
         name: &'static str,
         columns: &'static [ViewColumn],
         text: &'static str,
@@ -350,7 +350,10 @@ impl View {
     }
 
     /// `INFORMATION_SCHEMA.name` of what this server does not have.
-    pub const fn information_empty(name: &'static str, columns: &'static [ViewColumn]) -> View {
+    pub(crate) const fn information_empty(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+    ) -> View {
         View::information(name, columns, |_, _, _| Ok(Vec::new()))
     }
 

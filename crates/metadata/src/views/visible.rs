@@ -9,7 +9,7 @@ use catalog::security::{
     Class, FIRST_LOGIN, Kind, Permission, Principal, SA, Scope, Securable, Security,
 };
 use catalog::{Db, MASTER, TEMPDB, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Permissions that tell of the one who has them on a type that it may know of it.
 const ON_TYPES: [Permission; 4] =
@@ -70,7 +70,7 @@ pub(crate) fn sees_type(core: &mut SessionCore, db: &Arc<Db>, type_id: i32) -> b
 /// Whether the caller may know of a login or a role of the server: itself, `sa`, fixed roles, roles
 /// that it is a member of, and those on which it has a permission.
 pub(crate) fn sees_login(core: &mut SessionCore, login: &Principal) -> bool {
-    let own = core.caller.login_id();
+    let own = core.identity.caller.login_id();
     if core.may_all() || login.id == own || login.id == SA || login.is_fixed(Scope::Server) {
         return true;
     }
@@ -127,7 +127,7 @@ pub(crate) fn sees_server_member(core: &mut SessionCore, role: i32, member: i32)
         return true;
     }
     let Some(master) = core.host().db_by_id(MASTER) else { return false };
-    let own = core.caller.login_id();
+    let own = core.identity.caller.login_id();
     let on = Securable::new(Class::Login, role);
     member == own
         || core.security(&master).server.is_member(member, own)

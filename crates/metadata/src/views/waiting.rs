@@ -106,25 +106,26 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// The task of a session: it has one.
-pub fn task_address(session: i32) -> Value {
+pub(crate) fn task_address(session: i32) -> Value {
     Value::bytes(i64::from(session).to_be_bytes().as_slice())
 }
 
 /// sys.dm_os_waiting_tasks.
-pub static WAITING_TASKS: View = View::sys("dm_os_waiting_tasks", COLUMNS, |session, _, _| {
-    let rows = waits(session.instance()).into_iter().map(|w| {
-        vec![
-            task_address(w.session),
-            Value::SmallInt(w.session as i16),
-            Value::Int(0),
-            Value::BigInt(i64::try_from(w.waited.as_millis()).unwrap_or(i64::MAX)),
-            text(w.wait_type),
-            Value::Null,
-            w.blocker.map_or(Value::Null, task_address),
-            w.blocker.map_or(Value::Null, |s| Value::SmallInt(s as i16)),
-            w.blocker.map_or(Value::Null, |_| Value::Int(0)),
-            if w.description.is_empty() { Value::Null } else { text(w.description) },
-        ]
+pub(crate) static WAITING_TASKS: View =
+    View::sys("dm_os_waiting_tasks", COLUMNS, |session, _, _| {
+        let rows = waits(session.instance()).into_iter().map(|w| {
+            vec![
+                task_address(w.session),
+                Value::SmallInt(w.session as i16),
+                Value::Int(0),
+                Value::BigInt(i64::try_from(w.waited.as_millis()).unwrap_or(i64::MAX)),
+                text(w.wait_type),
+                Value::Null,
+                w.blocker.map_or(Value::Null, task_address),
+                w.blocker.map_or(Value::Null, |s| Value::SmallInt(s as i16)),
+                w.blocker.map_or(Value::Null, |_| Value::Int(0)),
+                if w.description.is_empty() { Value::Null } else { text(w.description) },
+            ]
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});

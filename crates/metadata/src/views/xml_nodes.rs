@@ -13,7 +13,7 @@ use types::{DataType, Look, SqlError, Value, msg};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Arguments: the document (its number, where it is prepared), the query, what it asks of the
 /// statement.
@@ -21,8 +21,8 @@ pub struct Nodes {
     prepared: bool,
 }
 
-pub static XML_NODES: Nodes = Nodes { prepared: false };
-pub static OPEN_XML: Nodes = Nodes { prepared: true };
+pub(crate) static XML_NODES: Nodes = Nodes { prepared: false };
+pub(crate) static OPEN_XML: Nodes = Nodes { prepared: true };
 
 impl ViewDef for Nodes {
     fn right(&self) -> logical::rights::ViewRight {
@@ -68,7 +68,7 @@ impl SystemView for Nodes {
         args: &[Value],
         keep: &[usize],
     ) -> Result<Box<dyn RowSource>, SqlError> {
-        let known = session.parsed.clone();
+        let known = session.memory.document().cloned();
         let find = |args: &[Value], session: &SessionCore| {
             xml::Nodes::new(args, known.as_ref(), &|| session.check_cancel())
         };
@@ -77,7 +77,7 @@ impl SystemView for Nodes {
                 let number = handle.as_i64().unwrap_or(0);
                 let document = i32::try_from(number)
                     .ok()
-                    .and_then(|number| session.xml_documents.get(&number));
+                    .and_then(|number| session.objects.xml_documents.get(&number));
                 let Some(document) = document else {
                     return Err(SqlError::of(msg::PREPARED_HANDLE_NOT_FOUND, [&number]).state(5));
                 };
@@ -90,7 +90,7 @@ impl SystemView for Nodes {
         if let Some(parsed) = nodes.parsed()
             && known.is_none_or(|known| !Arc::ptr_eq(&known, parsed))
         {
-            session.keep_document(parsed);
+            session.memory.keep_document(parsed);
         }
         Ok(Box::new(NodeRows { nodes, width: keep.len() }))
     }

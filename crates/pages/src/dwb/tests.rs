@@ -17,7 +17,7 @@ fn open(disk: &SimDisk, id: u16, mode: OpenMode) -> Arc<DataFile> {
     if mode == OpenMode::Create {
         file.write_zeros(0, u64::from(PAGES) * PAGE_SIZE as u64).expect("space");
     }
-    Arc::new(DataFile::new(crate::open::placeholder(id, path), file).expect("a data file"))
+    Arc::new(DataFile::new(crate::files::FileSpec::unread(id, path), file).expect("a data file"))
 }
 
 fn primary(disk: &SimDisk) -> Arc<DataFile> {

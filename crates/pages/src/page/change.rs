@@ -78,6 +78,14 @@ impl Page {
         self.put_u16(AT_GHOSTS, n as usize);
     }
 
+    /// Makes an empty allocation map out of a page of zeros that stands where a map belongs.
+    pub(crate) fn adopt_map(&mut self, id: PageId) {
+        if self.raw_type() == 0 && (id.is_pfs() || id.is_gam()) {
+            let kind = if id.is_pfs() { PageType::Pfs } else { PageType::Gam };
+            self.format(id, kind, 0, UnitId(0));
+        }
+    }
+
     /// Makes an empty page of the type. The LSN is set by the caller.
     pub(crate) fn format(&mut self, id: PageId, kind: PageType, level: u8, unit: UnitId) {
         self.bytes.fill(0);

@@ -11,23 +11,26 @@ mod fetch;
 mod frames;
 mod guard;
 mod limit;
+mod read_ahead;
 mod sweep;
 mod table;
 pub(crate) mod trace;
 mod turnover;
 
 pub use guard::{PageMut, PageRef};
+pub use read_ahead::Reads;
 pub use trace::{PageReads, PageTrace, UnitReads, note_run_file};
 
 pub(crate) use frames::{COLD, DIRTY, FORMATTED, FREE, Frame, Frames, LOADING, Mode, WRITING};
+pub(crate) use read_ahead::{Claimed, PREFETCH_PAGES, Tally};
 
 use crate::error::PageError;
 use crate::id::PageId;
 use crate::page::Page;
-use crate::read_ahead::ReadAheads;
 use crate::waits::PageWaits;
 use ahead::Ahead;
 use parking_lot::{Condvar, Mutex, RwLock};
+use read_ahead::ReadAheads;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

@@ -342,7 +342,7 @@ fn keep_to_limit(pool: &Inner) {
     while !pool.park() && !pool.stop.load(Ordering::Acquire) {
         match pool.write_some(WRITE_ROUND) {
             Ok(n) if n > 0 => {
-                drop(pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed))
+                pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
             }
             // What cannot be written stays: its database says why.
             _ => break,

@@ -7,10 +7,10 @@
 //! Layout: kind u8, flags u8, transaction u48, previous LSN (10), then if flagged the next LSN to
 //! undo (10) and the B+tree root (6), then operations. Numbers in operations are varints.
 
-use crate::before::LargeUpdate;
 use crate::codec::{HEAD, Head, put_page_id};
 use crate::error::PageError;
 use crate::id::{PageId, TxnId};
+use crate::op::LargeUpdate;
 use crate::row_header::{RowHeader, lsn_to_bytes};
 use only::First;
 use wal::Lsn;
@@ -30,7 +30,7 @@ pub use view::{OpIter, RecordOp, RecordView, needs_earlier, previous_version, ro
 /// Longest encoded record.
 pub const MAX_RECORD: usize = 48 * 1024;
 /// Most versioned row operations of one record; the index in a row header is a byte.
-pub const MAX_ROW_OPS: usize = 255;
+pub(crate) const MAX_ROW_OPS: usize = 255;
 
 const FIXED: usize = 18;
 const AT_FLAGS: usize = 1;

@@ -4,8 +4,8 @@
 //! decoded and compared.
 
 use super::{AT_TXN, RecordBuilder};
-use crate::before::Before;
 use crate::id::{PageId, TxnId};
+use crate::op::Before;
 use crate::op::PageOp;
 
 /// Bytes that lie in a record.
@@ -96,7 +96,16 @@ mod tests {
     }
 
     fn update(rec: &mut RecordBuilder, key: Option<&[u8]>) {
-        rec.update(2, 0, &old(), key, 9, Before::whole(b"before"), b"after all").unwrap();
+        rec.update(&RowUpdate {
+            slot: 2,
+            flags: 0,
+            old: &old(),
+            key,
+            at: 9,
+            before: Before::whole(b"before"),
+            new_bytes: b"after all",
+        })
+        .unwrap();
     }
 
     /// The record says by itself what decoding it says.
@@ -212,7 +221,16 @@ mod tests {
         unknown(&|rec| {
             let before = Before { head: b"a", earlier: 200, tail: b"b" };
             rec.page(PAGE);
-            rec.update(0, 0, &old(), None, 0, before, b"new").unwrap();
+            rec.update(&RowUpdate {
+                slot: 0,
+                flags: 0,
+                old: &old(),
+                key: None,
+                at: 0,
+                before,
+                new_bytes: b"new",
+            })
+            .unwrap();
         });
         // A builder is used again.
         unknown(&|rec| {

@@ -9,13 +9,14 @@ use super::{
     H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, OP_GHOST, OP_INSERT, OP_REPLACE, OP_RESTORE,
     OP_UPDATE, OP_UPDATE_AGAIN, RecordBuilder, UNDO_ROW,
 };
-use crate::before::{Before, LargeUpdate, WORTH};
 use crate::codec::{HEAD, Head, SHORT_PART};
 use crate::error::PageError;
 use crate::id::PageId;
+use crate::op::{Before, LargeUpdate, WORTH};
 use crate::row_header::{ROW_FLAGS, RowHeader};
 
-/// An update of a row: see [`RecordBuilder::update`].
+/// An update of a row: `before` at `at` of its body is replaced by `new_bytes`, and its flags
+/// become `flags`.
 #[derive(Clone, Copy, Debug)]
 pub struct RowUpdate<'a> {
     pub slot: u16,
@@ -188,24 +189,13 @@ impl RecordBuilder {
         Ok(())
     }
 
-    /// Replaces `before` at `at` of the row's body by `new_bytes`; the row's flags become `flags`.
+    /// An update of a row.
     ///
     /// # Errors
     /// [`PageError::RecordFull`].
-    #[allow(clippy::too_many_arguments)] // one argument per field of the operation
-    pub fn update(
-        &mut self,
-        slot: u16,
-        flags: u8,
-        old: &RowHeader,
-        key: Option<&[u8]>,
-        at: u16,
-        before: Before<'_>,
-        new_bytes: &[u8],
-    ) -> Result<(), PageError> {
-        let update = RowUpdate { slot, flags, old, key, at, before, new_bytes };
+    pub fn update(&mut self, update: &RowUpdate<'_>) -> Result<(), PageError> {
         let begin = self.buf.len();
-        if let Some(first) = self.put_update(&mut Head::default(), &update)? {
+        if let Some(first) = self.put_update(&mut Head::default(), update)? {
             self.note_first(begin, first);
         }
         Ok(())

@@ -9,10 +9,10 @@ use super::{
     OP_REMOVE, OP_REPLACE, OP_REPLACE_RAW, OP_RESTORE, OP_SET_BITS, OP_SET_LINK, OP_UPDATE,
     OP_UPDATE_AGAIN, RecordKind,
 };
-use crate::before::Before;
 use crate::codec::Reader;
 use crate::error::PageError;
 use crate::id::{PageId, TxnId, UnitId};
+use crate::op::Before;
 use crate::op::{Link, PageOp, split_keyed, value_offset};
 use crate::page::PageType;
 use crate::row_header::{ROW_FLAGS, RowHeader, lsn_from_bytes};

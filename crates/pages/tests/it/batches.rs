@@ -3,7 +3,7 @@
 use crate::support::{TestTxn, new_page, pool, spec};
 use model::Routes;
 use ringwood_pages::{
-    Before, BufferPool, Lsn, PageId, PageType, RecordBuilder, Store, TxnId, UnitId,
+    Before, BufferPool, Lsn, PageId, PageType, RecordBuilder, RowUpdate, Store, TxnId, UnitId,
 };
 use sim::SimDisk;
 use std::path::Path;
@@ -67,7 +67,16 @@ fn update(db: &Db, id: PageId, value: u8) {
     let (old, body) = page.row(0).expect("a row").expect("a row");
     let mut rec = RecordBuilder::new();
     rec.page(id);
-    rec.update(0, 0, &old, None, 0, Before::whole(body), &[value; 8]).expect("a record");
+    rec.update(&RowUpdate {
+        slot: 0,
+        flags: 0,
+        old: &old,
+        key: None,
+        at: 0,
+        before: Before::whole(body),
+        new_bytes: &[value; 8],
+    })
+    .expect("a record");
     let mut sink = TestTxn { log: &db.log, id: TxnId(7), last: Lsn::ZERO };
     db.store.change(&mut sink, &mut rec, &mut [&mut page]).expect("a change");
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ringwood_pages::{
     ApplyCtx, Before, GHOST, Link, Lsn, Page, PageError, PageId, PageOp, PageType, RecordBuilder,
-    RecordView, RowHeader, TxnId, UnitId, apply, previous_version, row_op, split_keyed,
+    RecordView, RowHeader, RowUpdate, TxnId, UnitId, apply, previous_version, row_op, split_keyed,
 };
 use std::collections::BTreeMap;
 
@@ -110,7 +110,16 @@ impl Player {
                     return;
                 }
                 let before = Before::whole(&body[at..at + len]);
-                rec.update(slot, old.flags, &old, key, at as u16, before, new).unwrap();
+                rec.update(&RowUpdate {
+                    slot,
+                    flags: old.flags,
+                    old: &old,
+                    key,
+                    at: at as u16,
+                    before,
+                    new_bytes: new,
+                })
+                .unwrap();
                 let row = self.model[slot as usize].as_mut().unwrap();
                 row.1.splice(at..at + len, new.iter().copied());
             }
@@ -254,7 +263,15 @@ proptest! {
         let made = rng.usize(0..400);
         match rng.u8(0..10) {
             0 => rec.insert(rng.u16(0..4), 0, None, v).unwrap(),
-            1 => rec.update(rng.u16(..), 0, &old, None, rng.u16(..), Before::whole(v), b"xyz").unwrap(),
+            1 => rec.update(&RowUpdate {
+                slot: rng.u16(..),
+                flags: 0,
+                old: &old,
+                key: None,
+                at: rng.u16(..),
+                before: Before::whole(v),
+                new_bytes: b"xyz",
+            }).unwrap(),
             2 => rec.replace(rng.u16(0..4), 0, &old, Some(b"k"), v, v).unwrap(),
             3 => rec.remove(rng.u16(0..4), rng.u16(..)).unwrap(),
             4 => rec.restore(rng.u16(0..4), &old, rng.u16(0..99), rng.u16(0..99), v).unwrap(),
@@ -262,7 +279,15 @@ proptest! {
             6 => rec.replace_raw(rng.u16(0..4), v).unwrap(),
             7 => {
                 let before = Before::without(v, 5, made..400);
-                rec.update(rng.u16(0..4), 0, &old, None, 5, before, b"xyz").unwrap();
+                rec.update(&RowUpdate {
+                    slot: rng.u16(0..4),
+                    flags: 0,
+                    old: &old,
+                    key: None,
+                    at: 5,
+                    before,
+                    new_bytes: b"xyz",
+                }).unwrap();
             }
             8 => rec.set_bits(rng.u32(..), rng.u32(..), true).unwrap(),
             _ => rec.put_bytes(rng.u16(..), v).unwrap(),
@@ -284,8 +309,24 @@ proptest! {
         rec.root(PageId::new(1, 7)).unwrap();
         rec.page(P);
         rec.insert(0, 0, Some(b"abc"), &[1; 100]).unwrap();
-        rec.update(0, 0, &RowHeader::default(), Some(b"abc"), 5, Before::whole(b"old"), b"newer").unwrap();
-        rec.update(0, 0, &RowHeader::default(), None, 5, Before::without(&[7; 300], 5, 20..290), b"again").unwrap();
+        rec.update(&RowUpdate {
+            slot: 0,
+            flags: 0,
+            old: &RowHeader::default(),
+            key: Some(b"abc"),
+            at: 5,
+            before: Before::whole(b"old"),
+            new_bytes: b"newer",
+        }).unwrap();
+        rec.update(&RowUpdate {
+            slot: 0,
+            flags: 0,
+            old: &RowHeader::default(),
+            key: None,
+            at: 5,
+            before: Before::without(&[7; 300], 5, 20..290),
+            new_bytes: b"again",
+        }).unwrap();
         rec.restore(0, &RowHeader { flags: 1, txn: TxnId(9), lsn: lsn(2), index: 4 }, 5, 5, b"old").unwrap();
         rec.page(PageId::new(2, 70_000));
         rec.set_link(Link::Next, P).unwrap();
@@ -379,8 +420,16 @@ fn deleting_neighbours_costs_a_few_bytes_each() {
 fn an_update_that_names_an_earlier_one_for_nothing_is_no_record() {
     let mut rec = RecordBuilder::new();
     rec.page(P);
-    rec.update(0, 0, &RowHeader::default(), None, 5, Before::without(&[7; 200], 5, 6..134), b"x")
-        .unwrap();
+    rec.update(&RowUpdate {
+        slot: 0,
+        flags: 0,
+        old: &RowHeader::default(),
+        key: None,
+        at: 5,
+        before: Before::without(&[7; 200], 5, 6..134),
+        new_bytes: b"x",
+    })
+    .unwrap();
     let mut bytes = rec.bytes().to_vec();
     assert!(row_op(&RecordView::decode(&bytes).unwrap(), 0).is_ok());
     // 128 bytes become 0.

@@ -3,7 +3,7 @@
 use crate::support::{DATA, Db, TestTxn, create, new_page, open, spec};
 use ringwood_pages::{
     Before, Home, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder,
-    Store, TxnId, UnitId,
+    RowUpdate, Store, TxnId, UnitId,
 };
 use sim::{Fault, OpKind, SimDisk};
 use std::path::Path;
@@ -23,7 +23,16 @@ fn add_one(db: &Db, id: PageId, txn: u64) {
     let now = u64::from_le_bytes(body.try_into().unwrap()) + 1;
     let mut rec = RecordBuilder::new();
     rec.page(id);
-    rec.update(0, 0, &old, None, 0, Before::whole(body), &now.to_le_bytes()).unwrap();
+    rec.update(&RowUpdate {
+        slot: 0,
+        flags: 0,
+        old: &old,
+        key: None,
+        at: 0,
+        before: Before::whole(body),
+        new_bytes: &now.to_le_bytes(),
+    })
+    .unwrap();
     let mut sink = TestTxn { log: &db.log, id: TxnId(txn), last: Lsn::ZERO };
     db.store.change(&mut sink, &mut rec, &mut [&mut page]).unwrap();
 }

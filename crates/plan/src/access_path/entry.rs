@@ -6,8 +6,8 @@
 use super::Question;
 use super::terms::Found;
 use crate::estimate;
+use crate::never_fails::never_fails;
 use crate::nodes::EntryTest;
-use crate::planner::never_fails;
 use expr::{ColId, Pred};
 use logical::slots::pred_slots;
 use logical::tree::Get;

@@ -4,7 +4,7 @@
 //! scan.
 
 mod entry;
-pub(crate) mod filtered;
+mod filtered;
 mod intersection;
 mod like;
 mod missing;
@@ -21,19 +21,20 @@ pub use probe::{
     seeks_elsewhere, sought_column, with_conditions,
 };
 pub use skip::cost_past;
-pub use terms::{MOST_RANGES, is_sought, keeps_order, keeps_values};
+pub use terms::{MOST_RANGES, is_sought};
 
+use crate::chance::Chance;
 use crate::cost::{self, COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan, WantedIndex};
 use crate::statistics::table_rows;
-use bind::chance::Chance;
 use expr::{ColId, Pred};
 use logical::access_hints::no_plan;
+use logical::order::SortKey;
 use logical::slots::pred_slots;
-use logical::tree::{Get, Logical, SortKey};
+use logical::tree::{Get, Logical};
 use order::{groups, is_of_one_moment, lies_by_key, order};
 use std::sync::Arc;
 use storage::{TableMode, TableStore};

@@ -3,7 +3,8 @@
 use super::AccessWay;
 use expr::{ColId, Expr};
 use logical::hints::RowLocks;
-use logical::tree::{Get, SortKey};
+use logical::order::SortKey;
+use logical::tree::Get;
 use storage::TableMode;
 use types::{Collation, DataType};
 

@@ -4,6 +4,7 @@
 //! stand for exactly are kept to be tested on the row.
 
 use super::like;
+use crate::conversions::keeps_apart;
 use crate::nodes::{SeekEnd, SeekSpec};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use logical::tree::Get;
@@ -423,42 +424,5 @@ pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Opti
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// Whether a conversion keeps the order of numbers or dates and every two of them apart.
-pub fn keeps_apart(from: DataType, to: DataType) -> bool {
-    kept(from, to) == Some(Kept::Each)
-}
-
-/// Whether a conversion keeps the order of numbers or dates; different ones may become one.
-pub fn keeps_order(from: DataType, to: DataType) -> bool {
-    matches!(kept(from, to), Some(Kept::Each | Kept::Rounded))
-}
-
-/// Whether a conversion keeps different values apart as well: rows that are ordered by another
-/// column behind the converted one stay so.
-pub fn keeps_values(from: DataType, to: DataType) -> bool {
-    from == to || keeps_apart(from, to)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_conversion_that_rounds_keeps_no_values() {
-        let keeps = |from, to| (keeps_order(from, to), keeps_values(from, to));
-        assert_eq!(keeps(DataType::Int, DataType::BigInt), (true, true));
-        assert_eq!(keeps(DataType::SmallMoney, DataType::Money), (true, true));
-        assert_eq!(keeps(DataType::BigInt, DataType::Float), (true, false));
-        assert_eq!(keeps(DataType::Money, DataType::Int), (true, false));
-        assert_eq!(keeps(DataType::Date, DataType::DateTime2(0)), (true, true));
-        assert_eq!(keeps(DataType::DateTime2(7), DataType::DateTime), (true, false));
-        assert_eq!(keeps(DataType::DateTime, DataType::Date), (true, false));
-        // Numbers on both sides of 0 become 1.
-        assert_eq!(keeps(DataType::Int, DataType::Bit), (false, false));
-        // Local times are not in the order of the instants.
-        assert_eq!(keeps(DataType::DateTimeOffset(7), DataType::DateTime2(7)), (false, false));
     }
 }

@@ -3,7 +3,7 @@
 //! they are made for. Guarantee: statistics are asked only about conditions that keep no row
 //! outside of their part; each condition counts once.
 
-use catalog::filter::{FilterTerm, FilterTest};
+use catalog::defs::filter::{FilterTerm, FilterTest};
 use expr::{ColId, Expr, Pred};
 use smallvec::SmallVec;
 use syntax::ast::CompareOp;
@@ -11,9 +11,9 @@ use types::{Collation, ops};
 
 use super::constant::constant;
 use super::share::{Known, Range, share, with_constant};
-use crate::access_path::filtered::implies;
+use crate::implied::implies;
 use crate::statistics::{self, Filtered};
-use logical::sources::source;
+use logical::tree::sources::source;
 use logical::tree::{Get, Logical};
 
 /// Takes from conditions those of which filtered statistics tell how much they keep together, and

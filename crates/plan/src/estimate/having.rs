@@ -12,9 +12,9 @@ use super::share::column_of;
 use super::{rows, rows_of};
 use crate::statistics;
 use catalog::statistics::Measured;
-use logical::input::Input;
-use logical::sources::origin;
 use logical::tree::Logical;
+use logical::tree::input::Input;
+use logical::tree::sources::origin;
 
 /// So many nodes above a grouping are looked through.
 const MOST_NODES: usize = 16;

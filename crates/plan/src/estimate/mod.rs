@@ -13,10 +13,10 @@ use crate::statistics::{self, table_rows};
 use crate::view_seek;
 use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
-use logical::input::Input;
-use logical::sources::{Grouped, origin, side_of};
+use logical::tree::input::Input;
+use logical::tree::sources::{Grouped, origin, side_of};
 use logical::tree::{Get, JoinKind, Logical};
-pub use pairs::{pairs, share_of_pairs};
+pub use pairs::pairs;
 pub use said::{common_values, fixed_by, is_fixed, limited_by, values_left};
 pub use share::{kept, share};
 use syntax::ast::CompareOp;
@@ -75,7 +75,7 @@ pub fn rows(logical: &Logical) -> f64 {
 }
 
 /// The rows of the base table in `logical` (below filters) of which these columns are a unique key.
-pub fn unique_rows(logical: &Logical, columns: &[ColId]) -> Option<f64> {
+pub(crate) fn unique_rows(logical: &Logical, columns: &[ColId]) -> Option<f64> {
     let get = base(logical)?;
     let positions: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
     let covered = |index: &IndexDef| {
@@ -95,7 +95,7 @@ pub struct Side<'l> {
 }
 
 /// The rows of a join.
-pub fn join_rows(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+pub(crate) fn join_rows(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
     if kind != JoinKind::Full && on.iter().any(|pred| of_one_column(pred).is_some()) {
         return with_own(kind, left, right, on);
     }
@@ -141,7 +141,7 @@ fn with_own(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f
 }
 
 /// The node below filters.
-pub fn below_filters(mut logical: &Logical) -> &Logical {
+pub(crate) fn below_filters(mut logical: &Logical) -> &Logical {
     while let Logical::Filter { input, .. } = logical {
         logical = input;
     }
@@ -194,7 +194,7 @@ pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
 
 /// As [`distinct`], of a side of a join by the column, where the limits of both sides leave this
 /// share of its values.
-pub fn distinct_of(side: &Side<'_>, id: ColId, left: f64) -> f64 {
+pub(crate) fn distinct_of(side: &Side<'_>, id: ColId, left: f64) -> f64 {
     distinct_among(side.logical, side.rows, id, left)
 }
 

@@ -7,8 +7,8 @@ use super::share::known;
 use super::{Side, common_values, distinct, unique_rows};
 use catalog::statistics::Measured;
 use expr::ColId;
-use logical::sources::source;
 use logical::tree::Logical;
+use logical::tree::sources::source;
 
 /// Pairs of rows that are the same in all these columns, of the left side and of the right one.
 pub fn pairs(left: &Side<'_>, right: &Side<'_>, columns: &[(ColId, ColId)]) -> f64 {
@@ -45,7 +45,7 @@ fn share(left: &Side<'_>, l: ColId, right: &Side<'_>, r: ColId) -> f64 {
 
 /// As far as the histograms of two columns tell: the share of all pairs of rows that have the same
 /// value.
-pub fn share_of_pairs(left: &Logical, l: ColId, right: &Logical, r: ColId) -> Option<f64> {
+fn share_of_pairs(left: &Logical, l: ColId, right: &Logical, r: ColId) -> Option<f64> {
     let (left, right) = (known(l, left)?, known(r, right)?);
     let rows = left.measured.rows.max(1.0);
     let (mut same, mut seen_left, mut seen_right) = (0.0, 0.0, 0.0);

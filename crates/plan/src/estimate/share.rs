@@ -13,7 +13,7 @@ use types::{DataType, Value, encode_key_part};
 use super::constant::{constant, known_pattern};
 use super::{filtered, having};
 use crate::statistics;
-use logical::sources::source;
+use logical::tree::sources::source;
 use logical::tree::{Get, Logical};
 
 /// Guesses by the kind of condition, where nothing is known of the values.

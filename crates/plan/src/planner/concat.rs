@@ -2,13 +2,14 @@
 //! each input where they can be; no input computes what nobody reads; inputs that all come in the
 //! order that is wanted are merged instead of sorted.
 
-use super::{Context, Planner, sort_slots};
+use super::order::sort_slots;
+use super::{Context, Planner};
+use crate::columns::exactly;
 use crate::cost::MERGED;
-use crate::nodes::{Node, Plan, SortSlot};
-use crate::own_node::OwnNode;
-use crate::physical::exactly;
+use crate::nodes::{Node, OwnNode, Plan, SortSlot};
 use expr::{ColId, Expr, Pred};
-use logical::tree::{Logical, SortKey};
+use logical::order::SortKey;
+use logical::tree::Logical;
 use stack::Nested;
 use types::SqlError;
 

@@ -4,14 +4,14 @@
 
 use super::same_keys::is_of_keys;
 use super::{Context, Planner};
+use crate::columns::exactly;
 use crate::estimate;
 use crate::nodes::{AggregatePlan, Node, Plan};
-use crate::physical;
 use expr::aggregate::Aggregate;
 use expr::{ColId, Expr, Pred};
 use logical::columns::ColumnSet;
-use logical::input::Input;
 use logical::slots::slots;
+use logical::tree::input::Input;
 use logical::tree::{GroupCol, Logical};
 use stack::Nested;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ impl Planner<'_, '_> {
             estimate::groups((&input, estimate::rows(&input)), ids.iter().map(|id| Some(*id)));
         let grouping = ids.iter().map(|id| (*id, collation_in(cols, *id))).collect();
         let inner = Context { needed: ids.clone(), grouping, ..Context::default() };
-        let plan = physical::exactly(self.node(input, preds, &inner)?, &ids)?;
+        let plan = exactly(self.node(input, preds, &inner)?, &ids)?;
         let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
         let rows = groups.min(plan.rows).max(1.0);
         let streams = self.streams(&plan);
@@ -40,7 +40,7 @@ impl Planner<'_, '_> {
     /// Whether groups or windows are made as the rows come: they come in order, and chance has
     /// nothing against it.
     pub(super) fn streams(&mut self, input: &Plan) -> bool {
-        input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
+        input.ordered && self.statement.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
     }
 
     /// The conditions that go below a grouping, as they are there, and those that stay above it.
@@ -52,7 +52,7 @@ impl Planner<'_, '_> {
     ) -> Result<(Vec<Pred>, Vec<Pred>), SqlError> {
         let (mut below, mut above) = (Vec::new(), Vec::new());
         for pred in preds {
-            self.binder.check_cancel()?;
+            self.statement.check_cancel()?;
             match on_sources(&pred, sources, input) {
                 Some(pred) => below.push(pred),
                 None => above.push(pred),

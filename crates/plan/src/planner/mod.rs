@@ -2,41 +2,35 @@
 //! columns that nobody needs are left out, joins get their operator (`joins`), tables their access
 //! path (`access_path`). Choices follow simple rules over row estimates.
 
-use crate::decorrelate::{self, SemiJoin, WhereContext};
-use crate::joins::{Join, apply_plan, sorted_down};
+use crate::columns::exactly;
 use crate::nodes::{Node, Plan};
-use crate::rewrite::rewrite;
-use bind::Binder;
-use bind::options::JoinMethods;
+use crate::statement::Statement;
 use expr::{ColId, Expr, Pred};
 use logical::columns::ColumnSet;
-use logical::input::Input;
-use logical::slots::{pred_slots, slots};
-use logical::tree::{JoinKind, Logical, SortKey};
+use logical::order::SortKey;
+use logical::slots::slots;
+use logical::tree::{JoinKind, Logical};
 use stack::Nested;
 use std::collections::{HashMap, HashSet};
 use types::{Collation, SqlError};
 
 pub mod concat;
+pub mod filter;
 mod groups;
+mod joins;
 mod order;
 mod same_keys;
 mod sources;
 
-use sources::kept;
-
-pub(super) use order::sort_slots;
-pub(crate) use same_keys::never_fails;
-
-/// The share of rows that conditions keep of which nothing more is known.
-const KEPT: f64 = 0.3;
+use self::joins::{Join, apply_plan, sorted_down};
+use self::sources::kept;
 
 /// So many ids are looked through faster than a table of them is made.
 const FEW_IDS: usize = 16;
 
-/// The planner; the binder gives new column and parameter numbers.
+/// The planner of a statement.
 pub struct Planner<'b, 'a> {
-    pub binder: &'b mut Binder<'a>,
+    pub statement: &'b mut Statement<'a>,
 }
 
 /// What the node above wants.
@@ -97,16 +91,16 @@ impl Planner<'_, '_> {
         &mut self,
         plan: impl FnOnce(&mut Self) -> Result<Plan, SqlError>,
     ) -> Result<Plan, SqlError> {
-        self.binder.inner_plans += 1;
+        self.statement.inner_plans += 1;
         let planned = plan(self);
-        self.binder.inner_plans -= 1;
+        self.statement.inner_plans -= 1;
         planned
     }
 
     /// Plans a node under conditions that its rows must satisfy.
     fn node(&mut self, logical: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
         stack::with_room(|| {
-            self.binder.check_cancel()?;
+            self.statement.check_cancel()?;
             match logical {
                 Logical::One => self
                     .above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds),
@@ -208,68 +202,6 @@ impl Planner<'_, '_> {
         })
     }
 
-    /// A filter operator for what could not go further down.
-    pub(super) fn above(&mut self, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
-        self.keeping(KEPT, plan, preds)
-    }
-
-    /// As [`Planner::above`], with the share of the rows that the conditions keep.
-    pub(super) fn keeping(
-        &mut self,
-        share: f64,
-        plan: Plan,
-        preds: Vec<Pred>,
-    ) -> Result<Plan, SqlError> {
-        let Some(mut pred) = Pred::from_conjuncts(preds) else { return Ok(plan) };
-        pred_slots(&mut pred, &plan.cols)?;
-        let (cols, ordered) = (plan.cols.clone(), plan.ordered);
-        let rows = (plan.rows * share).max(1.0);
-        Ok(Plan { node: Node::Filter { input: Nested::new(plan), pred }, cols, rows, ordered })
-    }
-
-    /// WHERE: EXISTS and IN of subqueries become semi joins where that is simple.
-    pub(super) fn filter(
-        &mut self,
-        input: Logical,
-        preds: Vec<Pred>,
-        cx: &Context,
-    ) -> Result<Plan, SqlError> {
-        let mut input = input;
-        let mut rest = Vec::new();
-        let beside: Vec<Pred> = match preds.iter().any(Pred::has_subquery) {
-            true => preds.iter().filter(|pred| !pred.has_subquery()).cloned().collect(),
-            false => Vec::new(),
-        };
-        let once = self.binder.inner_plans == 0 && self.binder.join_methods == JoinMethods::ALL;
-        let wishes = !cx.order.is_empty() || !cx.grouping.is_empty() || cx.goal.is_some();
-        for pred in preds {
-            if pred.is_false() {
-                // Nothing can come: the input is planned for its columns only.
-                let plan = self.node(input, Vec::new(), &cx.unordered())?;
-                let (cols, node) =
-                    (plan.cols.clone(), Node::Filter { input: Nested::new(plan), pred });
-                return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
-            }
-            let subqueries = &self.binder.subqueries;
-            let place = WhereContext { input: &input, beside: &beside, subqueries, once, wishes };
-            match decorrelate::semi_join(pred, &place) {
-                Ok(SemiJoin { kind, right, on, unless }) => {
-                    rest.extend(unless.into_iter().map(|unless| self.binder.without_rows(unless)));
-                    let right = rewrite(right, self.binder)?;
-                    input = Logical::Join {
-                        kind,
-                        left: Input::new(input),
-                        right: Input::new(right),
-                        on,
-                        hint: None,
-                    };
-                }
-                Err(pred) => rest.push(*pred),
-            }
-        }
-        self.node(input, rest, cx)
-    }
-
     fn project(
         &mut self,
         input: Logical,
@@ -332,7 +264,7 @@ impl Planner<'_, '_> {
 
     fn branch(&mut self, logical: Logical, ids: &[ColId]) -> Result<Plan, SqlError> {
         let plan = self.plan(logical, ids, None)?;
-        crate::physical::exactly(plan, ids)
+        exactly(plan, ids)
     }
 
     fn apply(
@@ -347,7 +279,7 @@ impl Planner<'_, '_> {
         let left_ids = left.columns();
         let (mut below, above): (Vec<_>, Vec<_>) =
             preds.into_iter().partition(|p| left_ids.has_all_of(p));
-        let left = sorted_down(left, &mut below, &|| self.binder.check_cancel())?;
+        let left = sorted_down(left, &mut below, &|| self.statement.check_cancel())?;
         let cx = cx.with(&above);
         let mut for_left = Context::default();
         for_left.needed.extend(cx.needed.iter().filter(|id| left_ids.contains(**id)));
@@ -361,9 +293,4 @@ impl Planner<'_, '_> {
         let plan = apply_plan(kind, left, right, args, None)?;
         self.above(plan, above)
     }
-}
-
-/// A plan that gives no rows: its input is never opened.
-fn empty(plan: Plan) -> Plan {
-    Plan { node: Node::Concat(Nested::new(Vec::new())), ..plan }
 }

@@ -2,12 +2,14 @@
 //! where they do not come in the order that is wanted; a condition goes below a window only where
 //! it keeps all rows of each partition or none.
 
-use super::same_keys::{is_of_keys, never_fails};
+use super::same_keys::is_of_keys;
 use super::{Context, Planner};
+use crate::never_fails::never_fails;
 use crate::nodes::{Node, Plan, SortSlot, TopPlan};
 use expr::{ColId, Expr, Pred};
+use logical::order::SortKey;
 use logical::slots::slots;
-use logical::tree::{Logical, SortKey, TopSpec};
+use logical::tree::{Logical, TopSpec};
 use logical::window::WindowCall;
 use stack::Nested;
 use std::collections::HashMap;

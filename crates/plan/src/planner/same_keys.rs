@@ -3,11 +3,10 @@
 //! equality says. Keys that are equal may differ: in the case of letters and blanks at the end, by
 //! zeros behind bytes, in the offset of a point in time.
 
-use expr::{ColId, CompareExpr, ConvertExpr, Expr, Pred};
-use logical::sources::source;
+use crate::never_fails::is_text;
+use expr::{ColId, CompareExpr, Expr, Pred};
 use logical::tree::Logical;
-use types::convert::Mode;
-use types::rounding::kept;
+use logical::tree::sources::source;
 use types::{Collation, DataType, Value};
 
 /// Keys, each with the collation that it is compared under.
@@ -83,10 +82,6 @@ fn key_of(e: &Expr) -> Option<ColId> {
     }
 }
 
-fn is_text(c: &ConvertExpr) -> bool {
-    c.mode == Mode::Implicit && c.from.is_string() && c.to.is_string()
-}
-
 /// Whether an expression is one of the keys, compared as it is among its like.
 fn is_key(e: &Expr, collation: Collation, keys: &Keys) -> bool {
     key_of(e).is_some_and(|id| keys.iter().any(|(key, of)| *key == id && *of == collation))
@@ -100,34 +95,6 @@ fn is_compared_value(e: &Expr, c: &CompareExpr, keys: &Keys) -> bool {
     };
     let key = matches!(e, Expr::Col(id) if keys.iter().any(|(key, _)| key == id));
     key && (plain(&c.left) || plain(&c.right))
-}
-
-/// Whether no row makes the condition fail with an error: it may be asked of rows that would not
-/// have come to it.
-pub fn never_fails(pred: &Pred) -> bool {
-    let value = value_never_fails;
-    match pred {
-        Pred::Const(_) => true,
-        Pred::Compare(c) | Pred::Distinct(c, _) => value(&c.left) && value(&c.right),
-        Pred::And(list) | Pred::Or(list) => stack::with_room(|| list.iter().all(never_fails)),
-        Pred::Not(pred) => stack::with_room(|| never_fails(pred)),
-        Pred::IsNull(e, _) => value(e),
-        Pred::InList(list) => value(&list.operand) && list.list.iter().all(value),
-        Pred::Like(like) => value(&like.operand) && like.compiled.is_some(),
-        Pred::Exists(_) | Pred::Quantified(_) => false,
-    }
-}
-
-fn value_never_fails(e: &Expr) -> bool {
-    match e {
-        Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => true,
-        Expr::Convert(c) => {
-            let numbers =
-                c.from.is_number() && c.mode == Mode::Implicit && kept(c.from, c.to).is_some();
-            (numbers || is_text(c)) && value_never_fails(&c.operand)
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -156,12 +123,5 @@ mod tests {
         let both = Pred::And(vec![text(Collation::DEFAULT), text(Collation::BIN2)]);
         assert!(!of(&both));
         assert!(of(&Pred::Not(Box::new(Pred::IsNull(Box::new(Expr::Col(1)), true)))));
-    }
-
-    #[test]
-    fn what_computes_may_fail() {
-        assert!(never_fails(&compare(Expr::Col(1), Value::Int(5), Collation::DEFAULT)));
-        let negated = Expr::Negate(Box::new(Expr::Col(1)), DataType::Int);
-        assert!(!never_fails(&compare(negated, Value::Int(5), Collation::DEFAULT)));
     }
 }

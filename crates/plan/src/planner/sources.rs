@@ -6,7 +6,7 @@ use crate::access_path::{self, Wishes};
 use crate::nodes::{Node, Path, Plan};
 use crate::statistics::table_rows;
 use crate::view_seek;
-use bind::table_use::Watched;
+use crate::watched::Watched;
 use catalog::TableDef;
 use catalog::statistics::threshold;
 use expr::{ColId, Expr, InPlace, Pred};
@@ -36,7 +36,8 @@ impl Planner<'_, '_> {
             goal: cx.goal,
             exact: cx.exact,
         };
-        let mut plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
+        let mut plan =
+            access_path::plan(&get, store, local, &wishes, &mut self.statement.any_plan)?;
         if let Node::Scan(scan) = &mut plan.node {
             scan.computes = scan.pred.as_ref().is_some_and(|pred| self.computes(pred));
             let told =
@@ -65,7 +66,7 @@ impl Planner<'_, '_> {
             },
             _ => false,
         };
-        let watched = &mut self.binder.watched;
+        let watched = &mut self.statement.watched;
         let known = watched.iter().any(|watched| Arc::ptr_eq(&watched.state, &table.state));
         if !point && !known {
             let limit = table.state.modified().saturating_add(threshold(table_rows(table)));
@@ -80,7 +81,7 @@ impl Planner<'_, '_> {
     fn computes(&self, pred: &Pred) -> bool {
         let mut leaves = 0;
         pred.leaves(&mut |_| leaves += 1);
-        let silent = !self.binder.env.options.manner().lenient;
+        let silent = !self.statement.env.options.manner().lenient;
         silent && leaves <= MOST_LEAVES && pred.has_computed() && self.stays(pred)
     }
 
@@ -89,7 +90,7 @@ impl Planner<'_, '_> {
         let mut stays = true;
         pred.leaves(&mut |leaf| {
             if let Expr::Var(slot) = leaf {
-                stays &= self.binder.sets.as_ref().is_some_and(|set| !set.contains(slot));
+                stays &= self.statement.sets.as_ref().is_some_and(|set| !set.contains(slot));
             }
         });
         stays

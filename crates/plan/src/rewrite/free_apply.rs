@@ -24,9 +24,9 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Apply { outer, left, right, args }
             if args.is_empty()
-                && pass.binder.join_methods.loops
+                && pass.statement.join_methods.loops
                 && estimate::rows(&right) <= MOST_KEPT
-                && is_stable(&right, &pass.binder.subqueries) =>
+                && is_stable(&right, &pass.statement.subqueries) =>
         {
             pass.changed();
             let kind = if outer { JoinKind::Left } else { JoinKind::Inner };

@@ -7,10 +7,10 @@
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::access_path::{MOST_RANGES, can_seek};
-use bind::Binder;
+use crate::statement::Statement;
 use bind::options::JoinMethods;
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{Get, JoinKind, Logical};
 use syntax::ast::CompareOp;
 use types::Collation;
@@ -25,13 +25,13 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
             // A hint of how to join is for joins that are written.
-            let free = pass.binder.join_methods == JoinMethods::ALL;
+            let free = pass.statement.join_methods == JoinMethods::ALL;
             let found = preds.iter().position(|pred| free && is_joined(pred, &preds, &input));
             let Some(at) = found else { return Logical::Filter { input, preds } };
             let Pred::InList(list) = preds.remove(at) else { unreachable!("it was a list") };
             pass.changed();
             let InListExpr { operand, list, collation, .. } = *list;
-            let (values, value) = values_of(list, pass.binder);
+            let (values, value) = values_of(list, pass.statement);
             joined(input.into_inner(), values, value, operand, collation).filtered(preds)
         }
         other => other,
@@ -67,8 +67,8 @@ pub fn source_table(input: &Logical, id: ColId) -> Option<&Get> {
 }
 
 /// The rows of a list, and their column.
-fn values_of(list: Vec<Expr>, binder: &mut Binder<'_>) -> (Logical, ColId) {
-    let value = binder.new_col();
+fn values_of(list: Vec<Expr>, statement: &mut Statement<'_>) -> (Logical, ColId) {
+    let value = statement.new_col();
     let rows = list.into_iter().map(|e| vec![e]).collect();
     (Logical::Values { rows, cols: vec![value] }, value)
 }

@@ -8,11 +8,11 @@ use super::visit::with_inputs;
 use crate::access_path::{read_cost, seek_cost};
 use crate::cost::{BUILD, PROBE};
 use crate::estimate;
+use crate::statement::Statement;
 use crate::statistics::table_rows;
-use bind::Binder;
 use bind::options::JoinMethods;
 use expr::{ColId, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{Get, Logical};
 use std::sync::Arc;
 use syntax::ast::CompareOp;
@@ -29,10 +29,10 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
         Logical::Filter { mut input, preds } => {
             let mut rest = Vec::with_capacity(preds.len());
             for at in 0..preds.len() {
-                match test_of(&preds[at], &preds, &input, pass.binder) {
+                match test_of(&preds[at], &preds, &input, pass.statement) {
                     Some(test) => {
                         pass.changed();
-                        let (values, value) = values_of(test, pass.binder);
+                        let (values, value) = values_of(test, pass.statement);
                         let (operand, collation) = (test.operand.clone(), test.collation);
                         input = Input::new(joined(
                             input.into_inner(),
@@ -60,14 +60,14 @@ fn test_of<'p>(
     pred: &'p Pred,
     all: &[Pred],
     input: &Logical,
-    binder: &Binder<'_>,
+    statement: &Statement<'_>,
 ) -> Option<&'p QuantifiedExpr> {
     let Pred::Quantified(test) = pred else { return None };
     let Expr::Col(id) = test.operand else { return None };
     // A hint of how to join is for joins that are written.
-    let free = binder.join_methods == JoinMethods::ALL;
+    let free = statement.join_methods == JoinMethods::ALL;
     let once = free && test.op == CompareOp::Equal && !test.all && test.query.cacheable;
-    let query = binder.subqueries.get(test.query.id).filter(|_| once)?;
+    let query = statement.subqueries.get(test.query.id).filter(|_| once)?;
     let [column] = query.wanted[..] else { return None };
     let rows = estimate::rows(&query.logical);
     let values = estimate::groups((&*query.logical, rows), std::iter::once(Some(column)));
@@ -96,11 +96,11 @@ fn is_sought(get: &Get, preds: &[Pred], id: ColId, values: f64) -> bool {
 }
 
 /// The rows of the subquery, and their column in the type of the comparison.
-fn values_of(test: &QuantifiedExpr, binder: &mut Binder<'_>) -> (Logical, ColId) {
-    let query = &binder.subqueries[test.query.id];
+fn values_of(test: &QuantifiedExpr, statement: &mut Statement<'_>) -> (Logical, ColId) {
+    let query = &statement.subqueries[test.query.id];
     let (logical, column) = (Logical::clone(&query.logical), query.wanted[0]);
     let Some((from, to)) = test.query.convert else { return (logical, column) };
-    let value = binder.new_col();
+    let value = statement.new_col();
     let convert = ConvertExpr {
         operand: Expr::Col(column),
         from,

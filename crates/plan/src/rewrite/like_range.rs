@@ -5,8 +5,8 @@
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use expr::{CompareExpr, Expr, LikeExpr, Pred};
-use logical::sources::source;
 use logical::tree::Logical;
+use logical::tree::sources::source;
 use syntax::ast::CompareOp;
 use types::{DataType, Len, Value};
 

@@ -22,8 +22,8 @@ pub(crate) mod stable;
 mod unnest_scalar;
 pub(crate) mod visit;
 
-use bind::Binder;
-use bind::applied::RuleSet;
+use crate::rule_set::RuleSet;
+use crate::statement::Statement;
 use logical::tree::Logical;
 use rule::{Pass, Rewrite};
 use syntax::ast::{OptionItem, OptionValue};
@@ -75,7 +75,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The rewrites that OPTION (QUERYRULEOFF name) leaves out.
 ///
 /// Error: 10715 no such rewrite.
-pub fn left_out(options: &[OptionItem]) -> Result<RuleSet, SqlError> {
+pub(crate) fn left_out(options: &[OptionItem]) -> Result<RuleSet, SqlError> {
     let mut set = RuleSet::default();
     for option in options.iter().filter(|option| option.name == "QUERYRULEOFF") {
         let OptionValue::Word(word) = &option.value else {
@@ -91,24 +91,24 @@ pub fn left_out(options: &[OptionItem]) -> Result<RuleSet, SqlError> {
 /// An equivalent plan that is better to plan.
 ///
 /// Error: 3617 the session was told to stop.
-pub fn rewrite(mut logical: Logical, binder: &mut Binder<'_>) -> Result<Logical, SqlError> {
+pub fn rewrite(mut logical: Logical, statement: &mut Statement<'_>) -> Result<Logical, SqlError> {
     // The check looks at each column of each node again.
     let sound =
-        cfg!(debug_assertions) && binder.is_small() && visit::missing_column(&logical).is_none();
+        cfg!(debug_assertions) && statement.is_small() && visit::missing_column(&logical).is_none();
     let mut first = 0;
     for stage in STAGES {
         for _ in 0..stage.rounds {
             let mut changed = false;
             for (number, rule) in (first..).zip(stage.rules) {
-                binder.check_cancel()?;
-                if is_left_out(number, binder) {
+                statement.check_cancel()?;
+                if is_left_out(number, statement) {
                     continue;
                 }
-                let mut pass = Pass::new(binder);
+                let mut pass = Pass::new(statement);
                 logical = (rule.apply)(logical, &mut pass);
                 let changes = pass.changes();
                 if changes > 0 {
-                    binder.applied.add(number, changes);
+                    statement.applied.add(number, changes);
                     changed = true;
                 }
                 if sound {
@@ -129,10 +129,10 @@ pub fn rewrite(mut logical: Logical, binder: &mut Binder<'_>) -> Result<Logical,
     Ok(logical)
 }
 
-fn is_left_out(number: usize, binder: &mut Binder<'_>) -> bool {
+fn is_left_out(number: usize, statement: &mut Statement<'_>) -> bool {
     // Any plan will do: also one that a rewrite has not seen.
-    let by_chance = binder.any_plan.as_mut().is_some_and(|chance| chance.one_of(4) == 0);
-    by_chance || binder.rules_off.has(number)
+    let by_chance = statement.any_plan.as_mut().is_some_and(|chance| chance.one_of(4) == 0);
+    by_chance || statement.rules_off.has(number)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use expr::{ColId, Expr, Pred};
 use logical::columns::ColumnSet;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinHint, JoinKind, Logical};
 use stack::Nested;
 

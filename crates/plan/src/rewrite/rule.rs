@@ -1,6 +1,6 @@
 //! What a rewrite is.
 
-use bind::Binder;
+use crate::statement::Statement;
 use logical::tree::Logical;
 
 /// A rewrite of whole plans. It is never needed: the planner makes a plan without it, a slower one.
@@ -15,20 +15,20 @@ pub struct Rewrite {
 /// One application of a rewrite to a plan.
 pub struct Pass<'p, 'a> {
     /// Gives new columns, and knows the statement's subqueries and hints.
-    pub binder: &'p mut Binder<'a>,
+    pub statement: &'p mut Statement<'a>,
     changes: u64,
 }
 
 impl<'p, 'a> Pass<'p, 'a> {
     /// Before it begins.
-    pub fn new(binder: &'p mut Binder<'a>) -> Pass<'p, 'a> {
-        Pass { binder, changes: 0 }
+    pub fn new(statement: &'p mut Statement<'a>) -> Pass<'p, 'a> {
+        Pass { statement, changes: 0 }
     }
 
     /// The session was told to stop, or there is no memory: what has not been rewritten stays as it
     /// is.
     pub fn is_over(&self) -> bool {
-        self.binder.check_cancel().is_err()
+        self.statement.check_cancel().is_err()
     }
 
     /// A place of the plan is another one now.

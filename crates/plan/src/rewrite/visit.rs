@@ -1,7 +1,7 @@
 //! Walks over logical plans: over the inputs of a node, over the expressions of a plan.
 
 use expr::{ColId, Expr, Pred};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{Logical, Subquery};
 use logical::window::{WindowCall, WindowKind};
 use stack::Nested;

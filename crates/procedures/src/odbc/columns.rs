@@ -5,8 +5,8 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::super::Call;
 use super::super::params::{Given, NAME, PATTERN, Param};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, relations, small, text, type_name};
-use exec::output::ColumnInfo;
 use metadata::results::column;
+use session::output::ColumnInfo;
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 
@@ -35,7 +35,7 @@ pub fn columns(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_columns_100.
-pub fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_columns_100", 1, PARAMS_100)?;
     // 0 asks for tables and views, 1 for table types, of which there are none, 2 (as JDBC sends it)
     // for all.

@@ -15,7 +15,7 @@ pub fn info(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_datatype_info_100.
-pub fn info_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn info_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
     list(call, "sp_datatype_info_100", Level::Since2008)
 }
 

@@ -15,7 +15,7 @@ use syntax::ast::ReferentialAction;
 use DataType::SmallInt;
 
 /// EXEC sp_pkeys table [, owner, qualifier].
-pub fn primary_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn primary_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] =
         &[("@table_name", NAME), ("@table_owner", NAME), ("@table_qualifier", NAME)];
     let given = call.given("sp_pkeys", 1, PARAMS)?;

@@ -16,7 +16,7 @@ use ::types::datatype::DecimalName;
 use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value, msg};
 
 use catalog::fold_name;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 const REMARKS: DataType = DataType::VarChar(Len::N(254));
 

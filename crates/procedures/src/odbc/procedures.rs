@@ -87,7 +87,7 @@ pub fn columns(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_sproc_columns_100.
-pub fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
     list(call, "sp_sproc_columns_100", Level::Since2008)
 }
 
@@ -198,7 +198,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     Ok(0)
 }
 
-fn header(level: Level) -> Vec<exec::output::ColumnInfo> {
+fn header(level: Level) -> Vec<session::output::ColumnInfo> {
     let mut columns = vec![
         column("PROCEDURE_QUALIFIER", NAME, true),
         column("PROCEDURE_OWNER", NAME, true),

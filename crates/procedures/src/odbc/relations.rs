@@ -8,9 +8,9 @@ use compact_str::CompactString;
 use super::Names;
 use bind::type_names::SYSNAME;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
-use exec::state::SessionCore;
 use metadata::views::rights::sees;
 use metadata::views::{self, SystemView};
+use session::state::SessionCore;
 
 /// What has columns.
 pub enum Relation {
@@ -90,7 +90,7 @@ fn plain(name: &str, ty: DataType, nullable: bool) -> Column {
 }
 
 /// Name of the alias type that a column was declared with.
-pub fn alias_name(column: &catalog::ColumnDef, catalog: &Catalog) -> Option<CompactString> {
+pub(crate) fn alias_name(column: &catalog::ColumnDef, catalog: &Catalog) -> Option<CompactString> {
     match column.alias? {
         SYSNAME => Some("sysname".into()),
         id => catalog.alias(id).map(|alias| alias.name.clone()),

@@ -18,7 +18,7 @@ pub fn special(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_special_columns_100.
-pub fn special_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn special_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
     list(call, "sp_special_columns_100", Level::Since2008)
 }
 

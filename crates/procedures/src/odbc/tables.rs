@@ -7,9 +7,9 @@ use super::super::{Call, send};
 use super::{Names, REMARKS, check_qualifier, relations, text};
 use crate::rights;
 use catalog::fold_name;
-use exec::output::ColumnInfo;
-use exec::state::SessionCore;
 use metadata::results::column;
+use session::output::ColumnInfo;
+use session::state::SessionCore;
 
 const PARAMS: &[Param] = &[
     ("@table_name", PATTERN),
@@ -64,7 +64,7 @@ pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
 /// EXEC sp_tableswc [name, owner, qualifier, types, pattern]: as sp_tables, for each database whose
 /// name the qualifier matches and that the caller may use. ODBC's driver calls it where a name of a
 /// database may be a pattern.
-pub fn tables_of_databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn tables_of_databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_tableswc", 0, PARAMS)?;
     let mut databases = Vec::new();
     if let Some(qualifier) = given.text(2) {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use exec::operators::memory::out_of_memory;
+use catalog::errors::out_of_memory;
 use memory::{Cache, Clerk, Reservation};
 use types::SqlError;
 

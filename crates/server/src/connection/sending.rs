@@ -22,6 +22,9 @@ const LONGEST: Duration = Duration::from_millis(10);
 /// The clock looks again after so long at what is not durable yet, or what the socket does not
 /// take.
 const AGAIN: Duration = Duration::from_millis(5);
+/// Most bytes that a client may leave unread of answers that nobody waits to send: thousands of
+/// them.
+const MOST_UNREAD: usize = 64 << 10;
 
 /// Answers that are kept back.
 #[derive(Default)]
@@ -82,6 +85,50 @@ impl Connection {
             self.gate.lock().gone = true;
         }
         result
+    }
+
+    /// Sends a short answer without a wait: whoever does so may hold no thread. What the socket
+    /// does not take is kept for the clock. When that is to look after it, unless it does already.
+    ///
+    /// # Errors
+    /// The connection is broken, or the client reads none of many such answers.
+    pub fn send_soon(&self, bytes: &[u8]) -> io::Result<Option<Instant>> {
+        let result = self.send_or_keep(bytes);
+        if result.is_err() {
+            self.gate.lock().gone = true;
+        }
+        result
+    }
+
+    fn send_or_keep(&self, bytes: &[u8]) -> io::Result<Option<Instant>> {
+        if self.gate.lock().gone {
+            return Err(ErrorKind::ConnectionAborted.into());
+        }
+        self.wire.lock().count_packets(bytes);
+        let mut kept = self.kept.lock();
+        if kept.bytes.len() > MOST_UNREAD {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        let mut taken = 0;
+        // The socket has taken all that came before.
+        if kept.bytes.is_empty() && !kept.stuck {
+            let all;
+            (taken, all) = self.wire.lock().send(&self.socket, bytes, &[])?;
+            if all {
+                return Ok(None);
+            }
+            kept.stuck = true;
+            kept.begun |= taken > 0;
+        }
+        let rest = &bytes[taken..];
+        let now = Instant::now();
+        if !rest.is_empty() {
+            kept.bytes.extend_from_slice(rest);
+            kept.since.get_or_insert(now);
+            self.keeps.store(true, Ordering::Release);
+        }
+        let watched = std::mem::replace(&mut kept.watched, true);
+        Ok((!watched).then_some(now + AGAIN))
     }
 
     /// `begins`: the packets among the bytes that were not counted before.
@@ -206,7 +253,10 @@ impl Connection {
             _ => {}
         }
         let held = kept.bytes.len();
-        let sent = self.wire.lock().send(&self.socket, &kept.bytes, &[]);
+        // Whoever reads much of this connection keeps the clock from no other one.
+        let Some(mut wire) = self.wire.try_lock() else { return Some(now + AGAIN) };
+        let sent = wire.send(&self.socket, &kept.bytes, &[]);
+        drop(wire);
         let Ok((taken, all)) = sent else {
             kept.take();
             kept.watched = false;
@@ -253,14 +303,77 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use tds::MessageBuffer;
 
+    fn connected(account: &Arc<MemoryAccount>) -> (Connection, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, peer) = listener.accept().unwrap();
+        let wire = Wire::new(None, Arc::new(Counters::new()), account);
+        (Connection::new(1, socket, peer, false, false, wire).unwrap(), client)
+    }
+
+    #[test]
+    fn the_clock_does_not_wait_for_who_reads() {
+        let account = Arc::new(MemoryAccount::unlimited());
+        let (connection, _client) = connected(&account);
+        assert!(connection.keep(&[1, 2, 3], Owed::default()).is_some());
+        std::thread::sleep(LONGEST);
+        let reads = connection.wire();
+        assert!(connection.send_kept(&account).is_some());
+        assert_eq!(connection.kept().0, 3);
+        drop(reads);
+        assert!(connection.send_kept(&account).is_none());
+        assert_eq!(connection.kept().0, 0);
+    }
+
+    /// A client that asks for short answers and reads none of them makes nobody wait, and is
+    /// dropped; one that reads at last gets them all in their order.
+    #[test]
+    fn short_answers_are_sent_without_a_wait() {
+        let account = Arc::new(MemoryAccount::unlimited());
+        for reads in [true, false] {
+            let (connection, mut client) = connected(&account);
+            let mut sent = Vec::new();
+            let refused = loop {
+                let answer = [sent.len() as u8; 29];
+                match connection.send_soon(&answer) {
+                    Ok(_) => sent.extend_from_slice(&answer),
+                    Err(e) => break e,
+                }
+                let kept = connection.kept().0;
+                assert!(kept <= MOST_UNREAD + answer.len(), "{kept}");
+                // Two in a row are kept: the socket is full.
+                if reads && kept > answer.len() {
+                    break ErrorKind::Other.into();
+                }
+            };
+            if !reads {
+                assert_eq!(refused.kind(), ErrorKind::TimedOut);
+                assert!(connection.send_soon(&[1]).is_err(), "nothing more is sent");
+                continue;
+            }
+            assert_eq!(refused.kind(), ErrorKind::Other);
+            let answers = std::thread::spawn(move || {
+                let mut bytes = vec![0; sent.len() + 3];
+                client.read_exact(&mut bytes).unwrap();
+                sent.extend_from_slice(&[1, 2, 3]);
+                assert!(bytes == sent);
+            });
+            // What is sent in the ordinary way comes behind it.
+            let waits = |wait: &mut dyn FnMut()| {
+                // Nobody watches this socket.
+                std::thread::sleep(Duration::from_millis(1));
+                connection.ready(false, true, false);
+                wait();
+            };
+            connection.send(&[1, 2, 3], Some(Duration::from_secs(60)), &waits).unwrap();
+            answers.join().unwrap();
+        }
+    }
+
     #[test]
     fn what_a_client_does_not_read_is_charged_until_it_does() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (socket, peer) = listener.accept().unwrap();
         let account = Arc::new(MemoryAccount::unlimited());
-        let wire = Wire::new(None, Arc::new(Counters::new()), &account);
-        let connection = Connection::new(1, socket, peer, false, false, wire).unwrap();
+        let (connection, mut client) = connected(&account);
         // More than the system keeps.
         let mut buffer = MessageBuffer::new(tds::packet::DEFAULT_PACKET_SIZE, 1);
         buffer.payload().resize(64 << 20, 7);

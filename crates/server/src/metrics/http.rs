@@ -16,6 +16,8 @@ use crate::hub::Hub;
 
 /// Clients at a time; others are let go without an answer.
 const CLIENTS: usize = 8;
+/// How long nobody is accepted where the system has no descriptors.
+const REST: Duration = Duration::from_millis(100);
 /// How long a client may take to ask, and to read.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest request.
@@ -76,7 +78,18 @@ fn accept(listener: &TcpListener, registry: &Arc<Registry>, stopped: &UnixStream
             Err(rustix::io::Errno::INTR) => continue,
             _ => return,
         }
-        let Ok((client, _)) = listener.accept() else { continue };
+        let (client, _) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(e) => {
+                let gone =
+                    [ErrorKind::WouldBlock, ErrorKind::Interrupted, ErrorKind::ConnectionAborted];
+                // Without descriptors the client stays there, and the next look finds it at once.
+                if !gone.contains(&e.kind()) {
+                    std::thread::sleep(REST);
+                }
+                continue;
+            }
+        };
         if clients.fetch_add(1, Ordering::AcqRel) >= CLIENTS {
             clients.fetch_sub(1, Ordering::AcqRel);
             continue;

@@ -14,7 +14,7 @@ use tds::MessageBuffer;
 use super::{Answer, BATCH};
 use crate::admission::Slot;
 use crate::client::{Active, AnswerRoom};
-use crate::clock::Due;
+use crate::timers::Due;
 use crate::wire::Received;
 
 /// So long after the first answer that is kept back no further one joins it.

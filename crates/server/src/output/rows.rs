@@ -7,7 +7,7 @@ use memory::{Clerk, Reservation};
 use tds::TokenWriter;
 
 use super::{Answer, BATCH};
-use crate::request::out_of_memory;
+use crate::client::out_of_memory;
 use crate::wire::LARGE;
 
 impl Answer<'_> {

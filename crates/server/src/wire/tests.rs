@@ -94,6 +94,41 @@ fn messages_are_found_wherever_records_end() {
     sender.join().unwrap();
 }
 
+/// A client that sends a message without end leaves others a turn, and nothing of it is lost.
+#[test]
+fn a_long_message_is_read_in_turns() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    server.set_nonblocking(true).unwrap();
+    let mut bytes = message(PacketType::SqlBatch, &vec![7; 24 << 20]);
+    bytes.extend(message(PacketType::Attention, b""));
+    let counters = Arc::new(Counters::new());
+    let account = Arc::new(MemoryAccount::unlimited());
+    let mut wire = Wire::new(None, counters.clone(), &account);
+    // It is refused, and read to its end.
+    wire.logged_in(1 << 20, tds::packet::DEFAULT_PACKET_SIZE);
+    let sender = std::thread::spawn(move || {
+        socket.write_all(&bytes).unwrap();
+        socket
+    });
+    let mut kinds = Vec::new();
+    while kinds.len() < 2 {
+        let before = counters.get(Count::BytesReceived);
+        let got = wire.receive(&server, true, false).unwrap();
+        let read = (counters.get(Count::BytesReceived) - before) as usize;
+        assert!(read < TURN + READ, "{read}");
+        assert!(!wire.is_cut() || read >= TURN);
+        match got {
+            Got::Blocked => {}
+            Got::Message(received) => kinds.push((received.kind, received.refused)),
+            got => panic!("{got:?}"),
+        }
+    }
+    assert_eq!(kinds, [(PacketType::SqlBatch, true), (PacketType::Attention, false)]);
+    drop(sender.join().unwrap());
+}
+
 /// What a socket was given, and in how many calls, those of lists among them.
 #[derive(Default)]
 struct Calls {

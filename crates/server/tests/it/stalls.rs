@@ -231,3 +231,29 @@ fn no_request_is_forgotten() {
     });
     wait_for_connections(&server, 0);
 }
+
+/// Attentions are answered by threads that no request holds: they wait for no client.
+#[test]
+fn who_reads_no_answers_to_attentions_holds_up_nobody() {
+    let server = TestServer::start();
+    let mut other = server.client();
+    other.socket.set_read_timeout(Some(SOON)).unwrap();
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let mut silent: Vec<Client> = (0..2 * cores + 2).map(|_| server.client()).collect();
+    std::thread::scope(|scope| {
+        for client in &mut silent {
+            scope.spawn(move || {
+                client.socket.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+                let attentions = client.codec.attention().repeat(1000);
+                // Until it is dropped, or nobody reads what it sends.
+                for _ in 0..4000 {
+                    if client.try_send(&attentions).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    soon("a request beside unread answers", || assert_eq!(other.int("select 1 + 1"), 2));
+    wait_for_connections(&server, 1);
+}

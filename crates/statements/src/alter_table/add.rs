@@ -9,10 +9,10 @@ use types::{DataType, SqlError, msg};
 use super::Added;
 use super::add_column::add_column;
 use super::add_constraint::add_constraint;
-use super::rewrite::rewrite;
 use catalog::{Db, TableDef};
+use ddl::rebuild::rewrite;
 use ddl::work::Work;
-use ddl::{periods, temporal};
+use ddl::{periods, temporal, versioned};
 
 /// Adds columns and constraints, those columns to the history too; a period when its columns are
 /// there.
@@ -37,8 +37,8 @@ pub(super) fn add_elements(
                     let side = if generated.end { &mut hidden.1 } else { &mut hidden.0 };
                     *side = generated.hidden;
                 }
-                temporal::check_may_add(&work.db, &table)?;
-                let history = temporal::history_of(&work.db, &table);
+                versioned::check_may_add(&work.db, &table)?;
+                let history = versioned::history_of(&work.db, &table);
                 if let Some(history) = &history {
                     check_may_add_past(&work.db, column, history)?;
                 }
@@ -66,7 +66,10 @@ fn check_may_add_past(db: &Db, column: &ColumnDef, history: &TableDef) -> Result
         return Err(SqlError::of(msg::VERSIONED_ADD_COMPUTED, []));
     }
     if column.identity.is_some() {
-        return Err(SqlError::of(msg::VERSIONED_ADD_IDENTITY, [&temporal::full_name(db, history)]));
+        return Err(SqlError::of(
+            msg::VERSIONED_ADD_IDENTITY,
+            [&versioned::full_name(db, history)],
+        ));
     }
     Ok(())
 }

@@ -9,15 +9,15 @@ use types::{DataType, SqlError, msg};
 
 use super::Added;
 use super::add_constraint::add_constraint;
-use super::rewrite::{column_defaults, rewrite};
+use super::columns::column_defaults;
 use catalog::given_up::Name;
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::{NewColumn, TableDef};
 use ddl::own_queries::has_rows;
-use ddl::rebuild::run_dml;
+use ddl::rebuild::{rewrite, run_dml};
+use ddl::table_def::{self, computed};
 use ddl::work::Work;
-use ddl::{computed_def, table_def};
 
 /// A nullable column is added to the definition only: older rows read as NULL. A NOT NULL one is
 /// given its default in every row.
@@ -30,7 +30,7 @@ pub(super) fn add_column(
     let defaults = column_defaults(work);
     let mut new = match &column.computed {
         None => table_def::new_column(column, &table.name, added.text, &defaults)?,
-        Some(_) => computed_def::new_computed(
+        Some(_) => computed::new_computed(
             column,
             ("ALTER TABLE", table.name.as_str()),
             &table_def::new_columns(table),

@@ -8,14 +8,14 @@ use syntax::ast::{Constraint, ConstraintKind};
 use types::{SqlError, msg};
 
 use super::Added;
-use super::rewrite::column_defaults;
+use super::columns::column_defaults;
 use crate::index::{add_index, with_stored};
 use catalog::errors;
 use catalog::given_up::Name;
 use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
 use ddl::foreign_keys::{self, Rows};
 use ddl::work::Work;
-use ddl::{constraints, table_def, temporal};
+use ddl::{constraints, table_def, versioned};
 
 pub(super) fn add_constraint(
     work: &mut Work<'_>,
@@ -92,7 +92,7 @@ fn check_past_constraint(
     table: &TableDef,
     constraint: &Constraint,
 ) -> Result<(), SqlError> {
-    let name = temporal::full_name(db, table);
+    let name = versioned::full_name(db, table);
     let message = match &constraint.kind {
         ConstraintKind::Key { primary: true, .. } => msg::PRIMARY_KEY_ON_HISTORY,
         ConstraintKind::Key { .. } => msg::UNIQUE_KEY_ON_HISTORY,

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use syntax::ast::ColumnDef;
 use types::{DataType, Len, SqlError, msg};
 
+use super::columns::{column_defaults, unknown_column};
 use super::drop::{check_not_computed_from, check_unbound};
-use super::rewrite::{column_defaults, rewrite, unknown_column};
 use crate::statistics::check_no_statistics;
 use catalog::errors;
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::temporal::Generated;
 use catalog::{ColumnTraits, ComputedDef, Db, IndexDef, NewColumn, TableDef};
+use ddl::rebuild::rewrite;
 use ddl::system_functions::SystemFunctions;
+use ddl::table_def::{self, computed};
 use ddl::work::Work;
-use ddl::{computed_def, constraints, table_def, temporal};
+use ddl::{constraints, versioned};
 
 /// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column.
 /// HIDDEN, ROWGUIDCOL, SPARSE, NOT FOR REPLICATION: what is said of it.
@@ -52,7 +54,7 @@ pub(super) fn column_property(
         return Ok(());
     }
     if add {
-        computed_def::check_can_persist(SystemFunctions::of(work.core), &work.db, table, at)?;
+        computed::check_can_persist(SystemFunctions::of(work.core), &work.db, table, at)?;
     }
     let indexed = table.all_indexes().any(|index| index.names(at));
     let stored = add || indexed;
@@ -79,12 +81,12 @@ pub(super) fn with_history(
     if column.generated.is_some() {
         return Err(SqlError::of(
             msg::ALTER_TO_GENERATED,
-            [&column.name, &temporal::full_name(&work.db, table)],
+            [&column.name, &versioned::full_name(&work.db, table)],
         ));
     }
-    let history = temporal::history_of(&work.db, table);
+    let history = versioned::history_of(&work.db, table);
     if let Some(at) = table.column(&column.name.value) {
-        temporal::check_may_alter(&work.db, table, &table.columns[at])?;
+        versioned::check_may_alter(&work.db, table, &table.columns[at])?;
     }
     alter_column(work, table, column, text)?;
     match history {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use syntax::ast::DropElement;
 use types::{SqlError, msg};
 
-use super::rewrite::rewrite;
 use crate::index::drop_from;
 use crate::statistics::check_no_statistics;
 use catalog::fold_name;
 use catalog::{IndexDef, TableDef};
+use ddl::rebuild::rewrite;
+use ddl::table_def::computed;
 use ddl::work::Work;
-use ddl::{computed_def, constraints, foreign_keys, option_rules, schemabinding, temporal};
+use ddl::{constraints, foreign_keys, option_rules, schemabinding, temporal, versioned};
 
 pub(super) fn drop_element(
     work: &mut Work<'_>,
@@ -34,7 +35,7 @@ pub(super) fn drop_element(
                 if index.primary_key.is_some() && table.temporal.is_versioned() {
                     return Err(SqlError::of(
                         msg::DROP_PRIMARY_KEY_VERSIONED,
-                        [&temporal::full_name(&work.db, table)],
+                        [&versioned::full_name(&work.db, table)],
                     ));
                 }
                 foreign_keys::check_not_referenced(&work.db.catalog(), table, &index)?;
@@ -60,8 +61,8 @@ pub(super) fn drop_element(
         DropElement::Period => temporal::drop_period(work, table),
         DropElement::Column { name, if_exists } => match table.column(&name.value) {
             Some(at) => {
-                temporal::check_may_drop(&work.db, table, at)?;
-                let history = temporal::history_of(&work.db, table);
+                versioned::check_may_drop(&work.db, table, at)?;
+                let history = versioned::history_of(&work.db, table);
                 let next = drop_column(work, table, at)?;
                 if let Some(history) = history {
                     work.lock_current(&history)?;
@@ -80,7 +81,7 @@ pub(super) fn drop_element(
 
 /// 5074: a computed column is computed from the column.
 pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> {
-    match computed_def::computed_from(table, at) {
+    match computed::computed_from(table, at) {
         None => Ok(()),
         Some(computed) => {
             let name = &table.columns[at].name;

@@ -24,13 +24,12 @@ mod add;
 mod add_column;
 mod add_constraint;
 mod alter_column;
+mod columns;
 mod drop;
-mod rewrite;
 
 use alter_column::is_computed;
+use columns::unknown_column;
 use drop::check_not_computed_from;
-pub(super) use rewrite::rewrite;
-use rewrite::unknown_column;
 
 /// What ALTER TABLE ... ADD says of all that it adds.
 #[derive(Clone, Copy)]

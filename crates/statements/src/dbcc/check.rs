@@ -23,8 +23,8 @@ use catalog::systables;
 use catalog::{Catalog, OverflowUnit, TableDef, overflow, pending};
 use ddl::build::for_each_row;
 use exec::operators::context::ExecCtx;
-use exec::state::SessionCore;
 use instance::catalog_locks::lock_catalog;
+use session::state::SessionCore;
 use storage::write::{entry_key, entry_value};
 use storage::{Base, IndexStore, Pointers, TableStore};
 

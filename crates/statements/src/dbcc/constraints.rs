@@ -10,7 +10,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 use super::Command;
 use ddl::constraints::check_of_column;
 use ddl::own_queries::query_rows;
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::column;
 
 /// Rows of a constraint that are shown without ALL_ERRORMSGS.

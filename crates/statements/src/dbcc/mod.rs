@@ -1,10 +1,13 @@
-//! DBCC: one file per group of commands.
+//! DBCC: one file per group of commands. A new one is its file and an entry of `commands.rs`.
 
 pub mod check;
+mod commands;
 mod constraints;
 mod identity;
 mod log;
 mod others;
+mod reindex;
+mod rights;
 mod shrink;
 mod statistics;
 mod trace;
@@ -19,9 +22,10 @@ use types::{SqlError, Value, msg};
 use crate::StmtCtx;
 use catalog::Db;
 use catalog::TableDef;
+use catalog::security::Permission;
 use ddl::option_rules;
 use instance::OfInstance;
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::send;
 
 /// A command at work.
@@ -33,41 +37,46 @@ pub struct Command<'c, 's> {
     pub options: Vec<String>,
 }
 
+/// Who may run a command.
+#[derive(Clone, Copy)]
+enum Right {
+    Everybody,
+    /// The owner of the current database.
+    Owner,
+    /// The owner of the database that the first argument names; of the current one without it.
+    OwnerOfNamed,
+    /// Who may alter the table that the first argument names.
+    Table,
+    /// Who may see the statistics of that table.
+    Statistics,
+    /// The session's own is everyone's to see; otherwise VIEW SERVER PERFORMANCE STATE.
+    Session,
+    /// VIEW SERVER PERFORMANCE STATE, with a second argument ALTER SERVER STATE.
+    Clears,
+    Server(Permission),
+    Sysadmin,
+}
+
+/// A command as it is known.
+struct Known {
+    /// In upper case.
+    name: &'static str,
+    right: Right,
+    run: fn(&mut Command<'_, '_>) -> Result<(), SqlError>,
+    /// What DBCC HELP says of it; empty for what HELP does not know.
+    syntax: &'static str,
+}
+
 /// Runs a DBCC statement.
 pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
     option_rules::check("DBCC", &stmt.options, option_rules::DBCC)?;
     let args = stmt.args.iter().map(|e| ctx.value(e)).collect::<Result<Vec<_>, _>>()?;
     let options = stmt.options.iter().map(|o| o.name.to_ascii_uppercase().to_string()).collect();
+    let Some(known) = commands::find(&stmt.name) else {
+        return Err(SqlError::of(msg::INCORRECT_DBCC, [&stmt.name.to_ascii_uppercase()]));
+    };
     let mut command = Command { ctx, args, options };
-    match stmt.name.to_ascii_uppercase().as_str() {
-        "LOGINFO" => log::log_info(&mut command)?,
-        "SQLPERF" => log::sql_perf(&mut command)?,
-        "OPENTRAN" => log::open_tran(&mut command)?,
-        "SHRINKFILE" => shrink::shrink_file(&mut command)?,
-        "SHRINKDATABASE" => shrink::shrink_database(&mut command)?,
-        "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" => check::check_db(&mut command)?,
-        "CHECKCONSTRAINTS" => constraints::check_constraints(&mut command)?,
-        "CHECKTABLE" => check::check_table(&mut command)?,
-        "SHOW_STATISTICS" => statistics::show(&mut command)?,
-        "CHECKIDENT" => identity::check_ident(&mut command)?,
-        "TRACEON" => trace::switch(&mut command, true)?,
-        "TRACEOFF" => trace::switch(&mut command, false)?,
-        "TRACESTATUS" => trace::status(&mut command)?,
-        "USEROPTIONS" => user_options::show(&mut command)?,
-        "CHECKFILEGROUP" => others::check_filegroup(&mut command)?,
-        "CLEANTABLE" => others::clean_table(&mut command)?,
-        "HELP" => others::help(&mut command)?,
-        "INPUTBUFFER" => others::input_buffer(&mut command)?,
-        "PROCCACHE" => others::proc_cache(&mut command)?,
-        "FREEPROCCACHE" => command.ctx.core.instance().forget_batches(),
-        // Caches of pages empty themselves; emptying them by hand only costs time.
-        "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}
-        // What was sent is not kept.
-        "OUTPUTBUFFER" => return Err(catalog::errors::not_supported("DBCC OUTPUTBUFFER")),
-        other => {
-            return Err(SqlError::of(msg::INCORRECT_DBCC, [&other]));
-        }
-    }
+    (known.run)(&mut command)?;
     if !command.quiet() {
         command.ctx.inform(msg::DBCC_COMPLETED, [])?;
     }
@@ -93,7 +102,7 @@ impl Command<'_, '_> {
     /// Sends a result set.
     pub fn result(
         &mut self,
-        columns: &[exec::output::ColumnInfo],
+        columns: &[session::output::ColumnInfo],
         rows: &[Vec<Value>],
     ) -> Result<(), SqlError> {
         send(self.ctx.sink, columns, rows, self.ctx.core, false)

@@ -1,4 +1,4 @@
-//! DBCC CHECKFILEGROUP, CLEANTABLE, HELP, INPUTBUFFER, PROCCACHE.
+//! DBCC CHECKFILEGROUP, CLEANTABLE, INPUTBUFFER, PROCCACHE.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -37,95 +37,12 @@ pub(super) fn clean_table(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let db = command.database(0)?;
     db.check_usable()?;
     let name = command.text(1).unwrap_or_default().to_owned();
-    let parts = metadata::functions::metadata::name_parts(&name).unwrap_or_default();
+    let parts = metadata::names::name_parts(&name).unwrap_or_default();
     let part = |at: usize| parts.get(at).map_or("", String::as_str);
     if db.catalog().find(part(1), part(0)).is_none() {
         return Err(SqlError::of(msg::TABLE_OR_OBJECT_NOT_FOUND, [&name]));
     }
     Ok(())
-}
-
-/// How each command is written.
-const SYNTAX: &[(&str, &str)] = &[
-    (
-        "CHECKALLOC",
-        "dbcc CHECKALLOC [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ WITH NO_INFOMSGS ]",
-    ),
-    (
-        "CHECKCATALOG",
-        "dbcc CHECKCATALOG [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]",
-    ),
-    (
-        "CHECKCONSTRAINTS",
-        "dbcc CHECKCONSTRAINTS [ ( 'table_name' | table_id | 'constraint_name' | constraint_id ) ] \
-         [ WITH { ALL_CONSTRAINTS | ALL_ERRORMSGS } [ , NO_INFOMSGS ] ]",
-    ),
-    (
-        "CHECKDB",
-        "dbcc CHECKDB [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ WITH { [ ALL_ERRORMSGS ] [ , NO_INFOMSGS ] } ]",
-    ),
-    (
-        "CHECKFILEGROUP",
-        "dbcc CHECKFILEGROUP [ ( { 'filegroup_name' | filegroup_id | 0 } [ , NOINDEX ] ) ] [ WITH NO_INFOMSGS ]",
-    ),
-    (
-        "CHECKIDENT",
-        "dbcc CHECKIDENT ( 'table_name' [ , { NORESEED | { RESEED [ , new_reseed_value ] } } ] ) [ WITH NO_INFOMSGS ]",
-    ),
-    ("CHECKTABLE", "dbcc CHECKTABLE ( 'table_name' [ , NOINDEX ] ) [ WITH NO_INFOMSGS ]"),
-    (
-        "CLEANTABLE",
-        "dbcc CLEANTABLE ( { 'database_name' | database_id | 0 }, 'table_name' [ , batch_size ] ) [ WITH NO_INFOMSGS ]",
-    ),
-    ("DROPCLEANBUFFERS", "dbcc DROPCLEANBUFFERS [ WITH NO_INFOMSGS ]"),
-    ("FREEPROCCACHE", "dbcc FREEPROCCACHE [ WITH NO_INFOMSGS ]"),
-    ("HELP", "dbcc HELP ( 'dbcc_statement' | @dbcc_statement_var | '?' ) [ WITH NO_INFOMSGS ]"),
-    ("INPUTBUFFER", "dbcc INPUTBUFFER ( session_id ) [ WITH NO_INFOMSGS ]"),
-    ("LOGINFO", "dbcc LOGINFO [ ( 'database_name' ) ]"),
-    (
-        "OPENTRAN",
-        "dbcc OPENTRAN [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]",
-    ),
-    ("PROCCACHE", "dbcc PROCCACHE [ WITH NO_INFOMSGS ]"),
-    (
-        "SHOW_STATISTICS",
-        "dbcc SHOW_STATISTICS ( 'table_name', 'target_name' ) [ WITH [ NO_INFOMSGS ] < option > [ , n ] ] < option > :: = \
-         STAT_HEADER | DENSITY_VECTOR | HISTOGRAM",
-    ),
-    (
-        "SHRINKDATABASE",
-        "dbcc SHRINKDATABASE ( { 'database_name' | database_id | 0 } [ , target_percent ] [ , { NOTRUNCATE | TRUNCATEONLY } ] ) \
-         [ WITH NO_INFOMSGS ]",
-    ),
-    (
-        "SHRINKFILE",
-        "dbcc SHRINKFILE ( { 'file_name' | file_id } { [ , EMPTYFILE ] | [ [ , target_size ] [ , { NOTRUNCATE | TRUNCATEONLY } ] ] } ) \
-         [ WITH NO_INFOMSGS ]",
-    ),
-    ("SQLPERF", "dbcc SQLPERF ( LOGSPACE | 'sys.dm_os_wait_stats', CLEAR ) [ WITH NO_INFOMSGS ]"),
-    ("TRACEOFF", "dbcc TRACEOFF ( trace# [ , n ] [ , -1 ] ) [ WITH NO_INFOMSGS ]"),
-    ("TRACEON", "dbcc TRACEON ( trace# [ , n ] [ , -1 ] ) [ WITH NO_INFOMSGS ]"),
-    ("TRACESTATUS", "dbcc TRACESTATUS ( [ trace# [ , n ] ] [ , ] [ -1 ] ) [ WITH NO_INFOMSGS ]"),
-    (
-        "UPDATEUSAGE",
-        "dbcc UPDATEUSAGE ( { 'database_name' | database_id | 0 } [ , 'table_name' ] ) [ WITH NO_INFOMSGS ]",
-    ),
-    ("USEROPTIONS", "dbcc USEROPTIONS [ WITH NO_INFOMSGS ]"),
-];
-
-/// DBCC HELP ('command' | '?'): how a command is written, or which there are.
-pub(super) fn help(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
-    let wanted = command.text(0).unwrap_or_default().to_ascii_uppercase();
-    if wanted == "?" {
-        for (name, _) in SYNTAX {
-            command.ctx.sink.message(&SqlError::new(0, 0, 1, name.to_ascii_lowercase()))?;
-        }
-        return Ok(());
-    }
-    match SYNTAX.iter().find(|(name, _)| *name == wanted) {
-        Some((_, text)) => command.ctx.sink.message(&SqlError::new(0, 0, 1, *text)),
-        None => Err(SqlError::of(msg::DBCC_NO_HELP, [&command.text(0).unwrap_or_default()])),
-    }
 }
 
 /// DBCC INPUTBUFFER (session): what it runs or ran last.

@@ -14,9 +14,9 @@ use catalog::Db;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
 use catalog::registry::FileEntry;
-use exec::state::room::open_tables;
 use metadata::results::column;
 use metadata::views::int;
+use session::state::room::open_tables;
 
 /// The size that is asked of a data file.
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ use catalog::errors::{self, db_error, store_error};
 use catalog::store::StoreError;
 use catalog::{IndexDef, TableDef, pending, systables};
 use ddl::work::Work;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use storage::{Base, TableStore};
 
 /// Walks over all that is behind the bar: transactions that were under way leave some pages behind

@@ -11,7 +11,7 @@ use super::object::{alter_schema, alter_table, control_object, is_temporary, obj
 use super::{server, sysadmin};
 use crate::database_of;
 use ddl::temp_procedures;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// 15151 where a schema is not the caller's to drop.
 pub(crate) fn may_drop_schema(

@@ -10,8 +10,8 @@ use syntax::ast::{ObjectName, Stmt, StmtKind, TriggerTarget};
 use types::{SqlError, msg};
 
 use super::database_of;
-use exec::state::SessionCore;
-use exec::state::rights::{denied_bulk, denied_in, denied_on_server};
+use session::state::SessionCore;
+use session::state::rights::{denied_bulk, denied_in, denied_on_server};
 
 mod dropping;
 mod named;

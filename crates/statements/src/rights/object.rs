@@ -12,7 +12,7 @@ use types::{SqlError, msg};
 use super::{in_database, not_permitted};
 use crate::database_of;
 use ddl::temp_procedures;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// 1088.
 pub(super) fn cannot_find(name: &ObjectName) -> SqlError {
@@ -139,7 +139,7 @@ pub(super) fn columns(core: &mut SessionCore, elements: &[TableElement]) -> Resu
         _ => None,
     });
     let db = core.db().clone();
-    let mut rights = Rights::new(core.chain);
+    let mut rights = Rights::new(core.identity.chain);
     for ty in types {
         let schema = ty.name.schema.as_ref().map_or("", |s| s.value.as_str());
         if let Some(alias) = db.catalog().find_type(schema, &ty.name.name.value) {
@@ -152,7 +152,7 @@ pub(super) fn columns(core: &mut SessionCore, elements: &[TableElement]) -> Resu
 /// A variable of a table type uses the type; one of an alias type does not.
 pub(super) fn declare(core: &mut SessionCore, list: &[Declaration]) -> Result<(), SqlError> {
     let db = core.db().clone();
-    let mut rights = Rights::new(core.chain);
+    let mut rights = Rights::new(core.identity.chain);
     for item in list {
         let Declaration::Scalar { data_type, .. } = item else { continue };
         if let Some(def) = ddl::table_def::table_type(data_type, &db.catalog()) {

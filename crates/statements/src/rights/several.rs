@@ -15,7 +15,7 @@ use super::object::{
 };
 use super::{in_database, not_permitted};
 use crate::database_of;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// 262: no database may be made.
 pub fn no_create_database() -> SqlError {

@@ -2,13 +2,12 @@
 //! told. Guarantees: an entry that is to be deleted and is not there is 8646, not ignored; included
 //! values never make an entry too long: the largest are left to the base row where it would be.
 
-use super::{RowWriter, wait, wait_for_lock};
+use super::{RowWriter, WriteContext};
 use crate::entry::EntryFormat;
 use crate::{IndexStore, TableStore, access_error};
 use access::{MAX_ENTRY_LEN, MAX_KEY_LEN, Outcome, ReadMode};
 use catalog::{Db, LEAST_OUTSIDE, RowFilter};
 use std::sync::Arc;
-use txn::Txn;
 use types::{EncodeValue, MAX_ROW, SqlError, Value, encode_key_part, msg};
 
 /// Stands in an entry for a value that only the base row has.
@@ -26,21 +25,19 @@ impl RowWriter {
     /// a filter where the row satisfies it.
     pub fn entries(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         row: Image<'_>,
         wanted: &dyn Fn(&IndexStore) -> bool,
     ) -> Result<(), SqlError> {
         let (Image::New { values, locator } | Image::Old { values, locator }) = row;
-        for index in store.indexes.iter().filter(|i| wanted(i) && i.admits(values)) {
+        for index in cx.store.indexes.iter().filter(|i| wanted(i) && i.admits(values)) {
             entry_key(index, values, locator, &mut self.entry_key);
             match row {
                 Image::New { .. } => {
                     entry_value(index, values, locator, self.entry_key.len(), &mut self.entry)?;
-                    self.insert_entry(db, txn, store, index, values)?;
+                    self.insert_entry(cx, index, values)?;
                 }
-                Image::Old { .. } => self.delete_entry(db, txn, store, index)?,
+                Image::Old { .. } => self.delete_entry(cx, index)?,
             }
         }
         Ok(())
@@ -49,21 +46,19 @@ impl RowWriter {
     /// Inserts `self.entry` under `self.entry_key`.
     fn insert_entry(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         index: &IndexStore,
         values: &[Value],
     ) -> Result<(), SqlError> {
         loop {
-            let outcome = index.tree.insert(txn, &self.entry_key, &self.entry);
-            match outcome.map_err(|e| access_error(db, e))? {
+            let outcome = index.tree.insert(cx.txn, &self.entry_key, &self.entry);
+            match outcome.map_err(|e| cx.error(e))? {
                 Outcome::Done(()) => return Ok(()),
-                Outcome::Wait(other) => wait(db, txn, other)?,
-                Outcome::Locked => wait_for_lock(db, txn)?,
+                Outcome::Wait(other) => cx.wait(other)?,
+                Outcome::Locked => cx.wait_for_lock()?,
                 Outcome::Duplicate => {
                     self.repeated = Some(index.def.index_id);
-                    return Err(duplicate(store, &index.def, values));
+                    return Err(duplicate(cx.store, &index.def, values));
                 }
                 Outcome::Changed | Outcome::Missing => {
                     return Err(SqlError::internal("an entry met a row that it did not look for"));
@@ -76,11 +71,10 @@ impl RowWriter {
     /// be changing it; one that has locked it is waited for.
     fn delete_entry(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         index: &IndexStore,
     ) -> Result<(), SqlError> {
+        let (db, store) = (cx.db, cx.store);
         let fail = |e| access_error(db, e);
         loop {
             let found = index
@@ -91,9 +85,9 @@ impl RowWriter {
                 return Err(no_entry(db, store, index));
             }
             let header = self.batch.header(0);
-            match index.tree.delete(txn, &self.entry_key, &header).map_err(fail)? {
+            match index.tree.delete(cx.txn, &self.entry_key, &header).map_err(fail)? {
                 Outcome::Done(()) => return Ok(()),
-                Outcome::Locked => wait_for_lock(db, txn)?,
+                Outcome::Locked => cx.wait_for_lock()?,
                 _ => return Err(no_entry(db, store, index)),
             }
         }

@@ -3,13 +3,11 @@
 //! row was being changed. Its owner has read the entry alone, may want the row next, and finds it
 //! free.
 
-use super::{Locator, RowWriter, entry_key};
-use crate::{IndexStore, TableStore};
+use super::{RowWriter, StoredRow, WriteContext, entry_key};
+use crate::IndexStore;
 use access::{RowName, Writer};
-use catalog::Db;
 use catalog::errors::db_error;
-use pages::{RowHeader, TxnId};
-use std::sync::Arc;
+use pages::TxnId;
 use txn::Txn;
 use types::{SqlError, Value};
 
@@ -24,24 +22,23 @@ impl RowWriter {
     /// who wants it waits for the transaction.
     pub(super) fn wait_for_entries(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
-        (locator, header): (&Locator, &RowHeader),
+        cx: &mut WriteContext<'_>,
+        row: StoredRow<'_>,
         old: &[Value],
         wanted: &dyn Fn(&IndexStore) -> bool,
     ) -> Result<(), SqlError> {
-        if header.txn == txn.id() && header.txn != TxnId(0) {
+        let writer = row.header.txn;
+        if writer == cx.txn.id() && writer != TxnId(0) {
             return Ok(());
         }
-        for index in store.indexes.iter().filter(|index| wanted(index)) {
+        for index in cx.store.indexes.iter().filter(|index| wanted(index)) {
             let unit = index.tree.unit_id();
-            if !txn.has_lockers(unit) || !index.admits(old) {
+            if !cx.txn.has_lockers(unit) || !index.admits(old) {
                 continue;
             }
-            entry_key(index, old, &locator.bytes(), &mut self.entry_key);
-            let free = txn.wait_for_lockers(unit, RowName::Key(&self.entry_key));
-            free.map_err(|e| db_error(db, &e))?;
+            entry_key(index, old, &row.locator.bytes(), &mut self.entry_key);
+            let free = cx.txn.wait_for_lockers(unit, RowName::Key(&self.entry_key));
+            free.map_err(|e| db_error(cx.db, &e))?;
         }
         Ok(())
     }

@@ -3,14 +3,12 @@
 //! back into it where it has room for them again; a value outside that no row has any more is
 //! discarded in the transaction that made it so.
 
-use super::{RowWriter, UNIQUIFIER};
-use crate::{Base, TableStore, access_error, corrupt_row};
+use super::{RowWriter, UNIQUIFIER, WriteContext};
+use crate::{Base, TableStore, corrupt_row};
 use access::lob::LobPointer;
 use access::{MAX_ENTRY_LEN, MAX_KEY_LEN};
+use catalog::LEAST_OUTSIDE;
 use catalog::errors::db_error;
-use catalog::{Db, LEAST_OUTSIDE};
-use std::sync::Arc;
-use txn::Txn;
 use types::row::has_overflow;
 use types::{EncodeValue, Field, MAX_ROW, SqlError, Value};
 
@@ -66,25 +64,18 @@ impl TableStore {
 
 impl RowWriter {
     /// Encodes a row into `self.row`; values that do not fit go outside first.
-    pub fn encode(
-        &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
-        values: &[Value],
-    ) -> Result<(), SqlError> {
-        self.encode_keeping(db, txn, store, values, Vec::new())
+    pub fn encode(&mut self, cx: &mut WriteContext<'_>, values: &[Value]) -> Result<(), SqlError> {
+        self.encode_keeping(cx, values, Vec::new())
     }
 
     /// As `encode`; the columns of `placed` have their values outside the row already.
     pub(super) fn encode_keeping(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         values: &[Value],
         placed: Vec<Placed>,
     ) -> Result<(), SqlError> {
+        let store = cx.store;
         self.row.clear();
         if placed.is_empty() && store.lob_columns.is_empty() {
             if store.encode_in_row(values, &mut self.row)? {
@@ -103,29 +94,28 @@ impl RowWriter {
             }
         }
         let planned = Placing::of(store, values, placed)?;
-        self.place(db, txn, store, values, planned)
+        self.place(cx, values, planned)
     }
 
     /// Writes the values that go outside, and encodes the row.
     fn place(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         values: &[Value],
         planned: Placing,
     ) -> Result<(), SqlError> {
+        let store = cx.store;
         let Placing { leaving, mut placed, .. } = planned;
         for column in leaving {
             let large = store.lob_columns.contains(&column);
             let space = match &store.lob {
                 Some(space) if large => space,
                 _ if large => return Err(SqlError::internal("no space for a large value")),
-                _ => store.overflow_to_write(db)?,
+                _ => store.overflow_to_write(cx.db)?,
             };
             let mut bytes = Vec::new();
             store.table.layout.value_to_bytes(column, &values[column], &mut bytes)?;
-            let pointer: LobPointer = space.write(txn, &bytes).map_err(|e| access_error(db, e))?;
+            let pointer: LobPointer = space.write(cx.txn, &bytes).map_err(|e| cx.error(e))?;
             placed.push((column, pointer.to_bytes()));
         }
         self.row.clear();
@@ -134,13 +124,8 @@ impl RowWriter {
 
     /// A row's values outside it that `self.kept` does not name are discarded: they are freed when
     /// no snapshot needs them.
-    fn discard_lost(
-        &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
-        row: &[u8],
-    ) -> Result<(), SqlError> {
+    fn discard_lost(&mut self, cx: &mut WriteContext<'_>, row: &[u8]) -> Result<(), SqlError> {
+        let (db, store) = (cx.db, cx.store);
         self.lost.clear();
         store.pointers(row, &mut self.lost);
         let large = (store.lob.as_ref(), &self.lost.large, &self.kept.large);
@@ -148,7 +133,7 @@ impl RowWriter {
         for (space, lost, kept) in [large, overflow] {
             let Some(space) = space else { continue };
             for value in lost.iter().filter(|v| !kept.contains(v)) {
-                txn.discard(space, *value).map_err(|e| db_error(db, &e))?;
+                cx.txn.discard(space, *value).map_err(|e| db_error(db, &e))?;
             }
         }
         Ok(())
@@ -157,39 +142,36 @@ impl RowWriter {
     /// The values outside a row that has been deleted are discarded.
     pub fn discard_values(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         row: &[u8],
     ) -> Result<(), SqlError> {
-        if store.lob_columns.is_empty() && !has_overflow(row) {
+        if cx.store.lob_columns.is_empty() && !has_overflow(row) {
             return Ok(());
         }
         self.kept.clear();
-        self.discard_lost(db, txn, store, row)
+        self.discard_lost(cx, row)
     }
 
     /// After an attempt to change `row` to `self.row`: which row has lost a value outside, the old
     /// one or (if it is still there) the new one that was not stored, discards it.
     pub(super) fn settle_values(
         &mut self,
-        db: &Arc<Db>,
-        txn: &mut Txn,
-        store: &TableStore,
+        cx: &mut WriteContext<'_>,
         row: &[u8],
         done: bool,
     ) -> Result<(), SqlError> {
+        let store = cx.store;
         if store.lob_columns.is_empty() && !has_overflow(row) && !has_overflow(&self.row) {
             return Ok(());
         }
         self.kept.clear();
         if done {
             store.pointers(&self.row, &mut self.kept);
-            return self.discard_lost(db, txn, store, row);
+            return self.discard_lost(cx, row);
         }
         store.pointers(row, &mut self.kept);
         let unused = std::mem::take(&mut self.row);
-        let result = self.discard_lost(db, txn, store, &unused);
+        let result = self.discard_lost(cx, &unused);
         self.row = unused;
         result
     }

@@ -5,7 +5,7 @@ use crate::client::tokens::{Decoder, Token};
 use crate::error::TdsError;
 use crate::packet::{MessageReader, Step};
 use crate::rowscan::RowScan;
-use crate::tokens::token;
+use crate::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
 

@@ -9,7 +9,8 @@ use crate::column::{Column, Sender};
 use crate::encode::encode_value;
 use crate::error::TdsError;
 use crate::packet::{MessageBuffer, PacketType};
-use crate::tokens::{DoneKind, DoneStatus, TokenWriter, token};
+use crate::token;
+use crate::tokens::{DoneKind, DoneStatus, TokenWriter};
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
 

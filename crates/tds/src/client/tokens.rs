@@ -10,7 +10,8 @@ use crate::error::TdsError;
 use crate::login::Feature;
 use crate::reader::Reader;
 use crate::rowscan::decode_row;
-use crate::tokens::{ColumnSource, DoneKind, DoneStatus, token};
+use crate::token;
+use crate::tokens::{ColumnSource, DoneKind, DoneStatus};
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
 

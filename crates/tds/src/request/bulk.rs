@@ -10,7 +10,7 @@ use crate::error::TdsError;
 use crate::limits::{Limits, MAX_COLUMNS};
 use crate::reader::Reader;
 use crate::rowscan::RowScan;
-use crate::tokens::token;
+use crate::token;
 use crate::typeinfo::{Size, TypeInfo};
 use crate::version::TdsVersion;
 

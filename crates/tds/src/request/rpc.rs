@@ -3,6 +3,7 @@
 
 use types::Value;
 
+use crate::byte;
 use crate::column::push_b_varchar;
 use crate::decode::{Place, decode_value};
 use crate::encode::encode_at;
@@ -13,7 +14,6 @@ use crate::request::Headers;
 use crate::request::tvp::TableValue;
 use crate::text::push_utf16;
 use crate::typeinfo::TypeInfo;
-use crate::typewire::byte;
 use crate::version::TdsVersion;
 
 /// Separates calls from 7.2 on, and in 7.1.

@@ -2,6 +2,7 @@
 
 use types::{Value, msg};
 
+use crate::byte;
 use crate::column::{ColumnFlags, push_b_varchar, read_user_type, write_user_type};
 use crate::decode::{Place, decode_value};
 use crate::encode::encode_at;
@@ -9,7 +10,6 @@ use crate::error::TdsError;
 use crate::limits::{Budget, MAX_COLUMNS};
 use crate::reader::Reader;
 use crate::typeinfo::TypeInfo;
-use crate::typewire::byte;
 use crate::version::TdsVersion;
 
 const NO_TABLE: u16 = 0xFFFF;

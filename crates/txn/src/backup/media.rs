@@ -10,18 +10,18 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use disk::{AlignedBuf, DiskError};
 
-use super::codec::{Dec, Enc};
 use super::device::{BackupDevice, BackupReader, UNIT};
 use super::error::BackupError;
 use super::piece::{PieceHeader, PieceKind};
 use super::set::{SET_VERSION, SetEnd, SetHeader};
+use crate::codec::{Dec, Enc};
 
 /// Longest set end, in units, that is looked for from a device's end.
 const END_UNITS: u64 = 16;
 /// Pieces that are read ahead of their use, per family.
 const AHEAD: usize = 2;
 /// Most media families of a set.
-pub const MAX_FAMILIES: usize = 64;
+pub(crate) const MAX_FAMILIES: usize = 64;
 
 /// What the media header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

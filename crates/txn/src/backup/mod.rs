@@ -19,7 +19,6 @@
 //! # Not here
 //! Statements, messages, msdb, the list of databases: the engine.
 
-mod codec;
 mod device;
 mod error;
 mod files;
@@ -31,17 +30,18 @@ mod set;
 mod take;
 mod write;
 
+pub use crate::backup_state::{BackupState, Base, Restoring};
 pub use device::{
     BackupDevice, BackupReader, BackupWriter, FileDevice, NullDevice, UNIT, URL_MAX, UrlDevices,
     UrlRequest,
 };
 pub use error::BackupError;
 pub use files::PlaceFiles;
-pub use media::{MAX_FAMILIES, MediaLabel, MediaSet, SetEntry};
+pub use media::{MediaLabel, MediaSet, SetEntry};
 pub use restore::{
     RestoreTarget, Restored, RollTo, Step, check_differential, mark_restoring, restore_data,
     restore_log, restore_state, verify,
 };
-pub use set::{BackupState, Base, Restoring, SetEnd, SetFile, SetHeader, SetKind};
+pub use set::{SetEnd, SetFile, SetHeader, SetKind};
 pub use take::{BackupDone, BackupSpec, Progress, backup_closed_log};
 pub use write::Existing;

@@ -24,8 +24,8 @@ use std::ops::Deref;
 
 use disk::AlignedBuf;
 
-use super::codec::{Dec, Enc};
 use super::device::UNIT;
+use crate::codec::{Dec, Enc};
 
 const MAGIC: [u8; 4] = *b"RWBK";
 const VERSION: u16 = 1;

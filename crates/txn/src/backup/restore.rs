@@ -14,13 +14,14 @@ use pages::{
 };
 use wal::{CheckpointInfo, Log, LogBlocks, LogError, LogOptions, LogRestore, Lsn};
 
-use super::codec::Dec;
 use super::error::BackupError;
 use super::files::{PlaceFiles, make_files};
 use super::media::{MediaSet, Piece, SetEntry};
-use super::set::{BackupState, Base, LogStart, Restoring, SetEnd, SetFile, SetHeader, SetKind};
+use super::set::{LogStart, SetEnd, SetFile, SetHeader, SetKind};
 use super::take::Progress;
+use crate::backup_state::{BackupState, Base, Restoring};
 use crate::checkpoint::{decode_header, encode_header};
+use crate::codec::Dec;
 use crate::database::{Database, Env};
 use crate::error::TxnError;
 use crate::open::{OTHER_LOG, open_log};

@@ -1,10 +1,10 @@
 //! What a backup set says of itself: its header in front, its end after the data, and the log's
 //! layout between. Guarantees: what was encoded is decoded to the same; other bytes give `None`.
 
-use pages::InstanceId;
 use wal::{LogLayout, Lsn, VlfRun};
 
-use super::codec::{Dec, Enc};
+use crate::backup_state::Base;
+use crate::codec::{Dec, Enc};
 use crate::options::RecoveryModel;
 
 /// What a set holds, with the numbers of RESTORE HEADERONLY's BackupType.
@@ -29,19 +29,6 @@ impl SetKind {
     fn from_u8(b: u8) -> Option<SetKind> {
         [SetKind::Full, SetKind::Log, SetKind::Differential].into_iter().find(|k| *k as u8 == b)
     }
-}
-
-/// The full backup that a differential one builds on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Base {
-    /// Its backup set.
-    pub set_id: [u8; 16],
-    /// Its checkpoint: differential_base_lsn.
-    pub checkpoint_lsn: Lsn,
-    /// Pages with an LSN from here on may differ from it.
-    pub changed_from: Lsn,
-    /// When it began, in microseconds since 1970.
-    pub time_us: u64,
 }
 
 /// One file of the database.
@@ -143,23 +130,6 @@ impl SetEnd {
 
 /// Of the header, and of the database in the set.
 pub(super) const SET_VERSION: u16 = 4;
-/// Of a log's state.
-const STATE_VERSION: u16 = 3;
-
-fn put_base(e: &mut Enc, base: &Option<Base>) {
-    e.flag(base.is_some());
-    if let Some(b) = base {
-        e.guid(&b.set_id).lsn(b.checkpoint_lsn).lsn(b.changed_from).u64(b.time_us);
-    }
-}
-
-fn get_base(d: &mut Dec<'_>) -> Option<Option<Base>> {
-    if !d.flag()? {
-        return Some(None);
-    }
-    let (set_id, checkpoint_lsn, changed_from, time_us) = (d.guid()?, d.lsn()?, d.lsn()?, d.u64()?);
-    Some(Some(Base { set_id, checkpoint_lsn, changed_from, time_us }))
-}
 
 impl SetFile {
     fn put(&self, e: &mut Enc) {
@@ -200,7 +170,7 @@ impl SetHeader {
             .lsn(self.redo_lsn)
             .lsn(self.first_lsn)
             .lsn(self.database_backup_lsn);
-        put_base(&mut e, &self.base);
+        Base::put(&self.base, &mut e);
         e.u32(self.files.len() as u32);
         self.files.iter().for_each(|f| f.put(&mut e));
         e.bytes(&self.engine);
@@ -243,7 +213,7 @@ impl SetHeader {
             redo_lsn: d.lsn()?,
             first_lsn: d.lsn()?,
             database_backup_lsn: d.lsn()?,
-            base: get_base(d)?,
+            base: Base::get(d)?,
             files: d.list(32, SetFile::get)?,
             engine: d.bytes()?.to_vec(),
         })
@@ -321,100 +291,6 @@ impl LogStart {
     }
 }
 
-/// What the log's header keeps for backups, beside the checkpoint: it outlives the data files.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BackupState {
-    /// Identity that stays through restores; zero = that of the files.
-    pub family: [u8; 16],
-    /// Recovery fork: parent, own, and where it began.
-    pub parent_fork: [u8; 16],
-    pub fork: [u8; 16],
-    pub fork_lsn: Lsn,
-    /// Where the next log backup begins; zero = no log chain.
-    pub log_from: Lsn,
-    /// The newest full backup, unless it was copy-only.
-    pub base: Option<Base>,
-    /// When the log was last backed up, in microseconds since 1970; 0 = never.
-    pub log_backup_us: u64,
-    pub recovery_model: Option<RecoveryModel>,
-    /// A restore is going on.
-    pub restoring: Option<Restoring>,
-    /// The instance that the database belongs to; zeros: none yet.
-    pub owner: InstanceId,
-}
-
-/// How far a restore has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Restoring {
-    /// First block of log that is not restored.
-    pub end: Lsn,
-    /// The database is as it was then, in microseconds since 1970.
-    pub time_us: u64,
-    /// The last block was cut at a stop time: only the recovery fork that began here can go on.
-    pub cut: bool,
-}
-
-impl BackupState {
-    /// Where the log begins that waits for a log backup; `None`: there is no log chain.
-    pub fn chain(&self) -> Option<Lsn> {
-        (!self.log_from.is_zero()).then_some(self.log_from)
-    }
-
-    /// The restore is over: a new recovery fork begins where what was restored ends, and so does
-    /// the log chain.
-    pub(crate) fn end_restore(&mut self, model: RecoveryModel) -> bool {
-        let Some(Restoring { end, .. }) = self.restoring.take() else { return false };
-        self.parent_fork = self.fork;
-        fastrand::fill(&mut self.fork);
-        self.fork_lsn = end;
-        self.log_from = if model == RecoveryModel::Simple { Lsn::ZERO } else { end };
-        true
-    }
-
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut e = Enc::default();
-        e.u16(STATE_VERSION)
-            .guid(&self.family)
-            .guid(&self.parent_fork)
-            .guid(&self.fork)
-            .lsn(self.fork_lsn);
-        e.lsn(self.log_from);
-        put_base(&mut e, &self.base);
-        e.u64(self.log_backup_us).u8(self.recovery_model.map_or(0, |m| m as u8));
-        e.flag(self.restoring.is_some());
-        if let Some(r) = self.restoring {
-            e.lsn(r.end).u64(r.time_us).flag(r.cut);
-        }
-        e.guid(&self.owner);
-        e.0
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Option<BackupState> {
-        let d = &mut Dec(bytes);
-        if d.u16()? != STATE_VERSION {
-            return None;
-        }
-        let mut state = BackupState {
-            family: d.guid()?,
-            parent_fork: d.guid()?,
-            fork: d.guid()?,
-            fork_lsn: d.lsn()?,
-            log_from: d.lsn()?,
-            base: get_base(d)?,
-            log_backup_us: d.u64()?,
-            ..BackupState::default()
-        };
-        let model = d.u8()?;
-        state.recovery_model = if model == 0 { None } else { Some(RecoveryModel::from_u8(model)?) };
-        if d.flag()? {
-            state.restoring = Some(Restoring { end: d.lsn()?, time_us: d.u64()?, cut: d.flag()? });
-        }
-        // Logs made before logs had an owner end here.
-        state.owner = d.guid().unwrap_or_default();
-        Some(state)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,13 +350,6 @@ mod tests {
             vlfs: vec![VlfRun { seq: 1, index: 2, count: 3, size: 65536, room: 65536 }],
         };
         assert_eq!(LogStart::decode(&start.encode()), Some(start.clone()));
-        let state = BackupState {
-            base: header().base,
-            recovery_model: Some(RecoveryModel::Full),
-            restoring: Some(Restoring { end: lsn(8), time_us: 9, cut: true }),
-            ..BackupState::default()
-        };
-        assert_eq!(BackupState::decode(&state.encode()), Some(state.clone()));
         for cut in 0..bytes.len() {
             assert_eq!(SetHeader::decode(&bytes[..cut]), None);
         }
@@ -491,7 +360,6 @@ mod tests {
             assert_eq!(SetHeader::decode(&other), None);
             assert_eq!(SetHeader::other_version(&other), Some(version));
         }
-        assert!(state.encode().len() < 300, "it has to fit the log's header");
     }
 
     #[test]
@@ -511,8 +379,6 @@ mod tests {
             assert_eq!(end.as_ref().and_then(|e| SetEnd::decode(&e.encode())), end);
             let start = LogStart::decode(&bytes);
             assert_eq!(start.as_ref().and_then(|s| LogStart::decode(&s.encode())), start);
-            let state = BackupState::decode(&bytes);
-            assert_eq!(state.as_ref().and_then(|s| BackupState::decode(&s.encode())), state);
         }
     }
 }

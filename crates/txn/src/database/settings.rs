@@ -3,7 +3,7 @@
 
 use super::Database;
 use crate::error::TxnError;
-use crate::options::{DbState, DelayedDurability, Durability, LossWindow, RecoveryModel};
+use crate::options::{DbState, DelayedDurability, LossWindow, RecoveryModel};
 use std::sync::atomic::Ordering;
 
 impl Database {
@@ -24,11 +24,6 @@ impl Database {
             ms: self.window_ms.load(Ordering::Relaxed),
             kb: self.window_kb.load(Ordering::Relaxed),
         }
-    }
-
-    /// Commits of this database with this setting.
-    pub fn effective_durability(&self, wanted: Durability) -> Durability {
-        self.delayed_durability().decide(wanted)
     }
 
     /// Whether the recovery model is SIMPLE, without a lock: who looks for log that can be freed

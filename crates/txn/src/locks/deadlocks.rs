@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 
+use super::deadlock_report::{Block, Deadlock, DeadlockEdge, DeadlockParty};
 use super::graph::{Graph, Holder, Place, Search, Wait, WaitAt};
 use super::manager::LockManager;
 use super::modes::LockMode;
@@ -17,56 +18,6 @@ use super::monitor::{Found, processor_time};
 use super::names::{FastBuild, Node, Resource, Who};
 use super::table::Grant;
 use super::waits::{Verdict, Waiter};
-
-/// One who waits in a deadlock.
-#[derive(Debug, Clone)]
-pub struct DeadlockParty {
-    /// Who.
-    pub who: Who,
-    /// For what.
-    pub resource: Resource,
-    /// In which mode.
-    pub mode: LockMode,
-    /// It holds the resource in a weaker mode.
-    pub conversion: bool,
-    /// How long so far.
-    pub waited: Duration,
-    /// Its DEADLOCK_PRIORITY.
-    pub priority: i8,
-    /// Log that its session's transactions have written.
-    pub log_bytes: u64,
-    /// What blocks it: the next party.
-    pub blocked_by: DeadlockEdge,
-}
-
-/// What one party of a deadlock has that the one before it waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeadlockEdge {
-    /// The owner of it, which is of the next party's session.
-    pub who: Who,
-    /// How it blocks.
-    pub block: Block,
-}
-
-/// How one request blocks another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Block {
-    /// It is held in this mode.
-    Holds(LockMode),
-    /// It is asked for in this mode and is ahead in the queue.
-    Ahead(LockMode),
-}
-
-/// A deadlock that was broken. Each party waits for the one after it, the last for the first.
-#[derive(Debug, Clone)]
-pub struct Deadlock {
-    /// When.
-    pub at: SystemTime,
-    /// Who waited.
-    pub parties: Vec<DeadlockParty>,
-    /// Which of them was chosen.
-    pub victim: usize,
-}
 
 /// The graph and the waiters that it was made from.
 struct Snapshot {

@@ -12,11 +12,10 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::bucket::Bucket;
-use super::deadlocks::Deadlock;
+use super::deadlock_report::Deadlock;
 use super::modes::LockMode;
 use super::monitor::Monitor;
 use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
-use super::owner::LockMemory;
 use super::table::Asked;
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
 use super::weak::Keepers;
@@ -28,6 +27,14 @@ pub(super) const BUCKETS: usize = 8192;
 
 /// What is told of each deadlock that was broken.
 type DeadlockListener = Box<dyn Fn(&Deadlock) + Send + Sync>;
+
+/// Whose memory locks take.
+pub trait LockMemory: Send + Sync {
+    /// Takes bytes for an owner that then holds `own`; false when there are not so many.
+    fn take(&self, bytes: usize, own: usize) -> bool;
+    /// Gives bytes back.
+    fn give(&self, bytes: usize);
+}
 
 /// The lock table of an instance.
 pub struct LockManager {
@@ -262,13 +269,13 @@ impl LockManager {
     }
 
     /// The database is opened again.
-    pub fn revive_database(&self, db: u16) {
+    pub(crate) fn revive_database(&self, db: u16) {
         self.dead.lock().retain(|d| *d != db);
     }
 
     /// Ends all waits in a database, present and future: it went offline, nobody will release
     /// anything.
-    pub fn cancel_database(&self, db: u16) {
+    pub(crate) fn cancel_database(&self, db: u16) {
         self.dead.lock().push(db);
         let list: Vec<_> =
             self.waiting.lock().values().filter(|w| w.resource.db == db).cloned().collect();

@@ -6,6 +6,7 @@
 //! again as long as anybody waits.
 
 mod bucket;
+mod deadlock_report;
 mod deadlocks;
 mod graph;
 mod lists;
@@ -18,12 +19,12 @@ mod table;
 pub mod waits;
 mod weak;
 
-pub use deadlocks::{Block, Deadlock, DeadlockEdge, DeadlockParty};
+pub use deadlock_report::{Block, Deadlock, DeadlockEdge, DeadlockParty};
 pub use lists::{LockInfo, LockStatus, Waiting};
-pub use manager::LockManager;
+pub use manager::{LockManager, LockMemory};
 pub use modes::LockMode;
 pub use names::{FastBuild, FastHash, OwnerId, Resource, What, Who};
-pub use owner::{Grant, LockMemory, LockOwner, Until};
+pub use owner::{Grant, LockOwner, Until};
 pub use waits::{LockError, LockWaitStat, WaitArgs};
 
 #[cfg(test)]

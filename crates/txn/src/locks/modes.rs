@@ -51,10 +51,10 @@ pub enum LockMode {
 use LockMode::*;
 
 /// How many modes there are.
-pub const MODES: usize = 20;
+pub(crate) const MODES: usize = 20;
 
 /// Every mode, in the order of the discriminants.
-pub const ALL_MODES: [LockMode; MODES] = [
+pub(crate) const ALL_MODES: [LockMode; MODES] = [
     SchS, SchM, S, U, X, IS, IU, IX, SIU, SIX, UIX, BU, RangeSS, RangeSU, RangeIN, RangeXX,
     RangeIS, RangeIU, RangeXS, RangeXU,
 ];
@@ -199,7 +199,7 @@ impl LockMode {
     }
 
     /// Whether holding it keeps others from inserting into the gap below the key.
-    pub fn holds_gap(self) -> bool {
+    pub(crate) fn holds_gap(self) -> bool {
         matches!(self, RangeSS | RangeSU | RangeXX | RangeXS | RangeXU | SchM)
     }
 

@@ -1,6 +1,6 @@
 //! What one transaction or session holds: the cache that makes locking again free.
 //! Guarantees: everything held is released at the latest when the owner is dropped; an owner of
-//! more than a few hundred locks has taken memory for them ([`LockMemory`]).
+//! more than a few hundred locks has taken memory for them ([`LockMemory`](super::LockMemory)).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,14 +21,6 @@ const LINEAR: usize = 16;
 const LOCK_BYTES: usize = 320;
 /// Locks for which memory is taken at once. An owner of fewer asks nobody.
 const STEP: usize = 256;
-
-/// Whose memory locks take.
-pub trait LockMemory: Send + Sync {
-    /// Takes bytes for an owner that then holds `own`; false when there are not so many.
-    fn take(&self, bytes: usize, own: usize) -> bool;
-    /// Gives bytes back.
-    fn give(&self, bytes: usize);
-}
 
 /// How long a lock stays at least. Who asks for a lock that is held already makes it stay longer,
 /// never shorter: a part of a statement does not give back what another part of it, or the
@@ -252,7 +244,7 @@ impl LockOwner {
     }
 
     /// Locks, for at least as long as `until` says.
-    pub fn lock_until(
+    pub(crate) fn lock_until(
         &mut self,
         r: Resource,
         mode: LockMode,
@@ -360,7 +352,7 @@ impl LockOwner {
     }
 
     /// The mode in which `r` is held, if it is; it stays at least as long as `until` says then.
-    pub fn held_until(&mut self, r: &Resource, until: Until) -> Option<LockMode> {
+    pub(crate) fn held_until(&mut self, r: &Resource, until: Until) -> Option<LockMode> {
         let i = self.find(r)?;
         self.stay(i, until);
         Some(self.held[i].mode)

@@ -3,7 +3,7 @@
 //! is in the log; after a failed append or flush the outcome is unknown and the database is
 //! offline.
 
-use pages::RecordKind;
+use pages::{RecordKind, TxnId};
 use wal::Lsn;
 
 use super::{Committed, Txn};
@@ -100,5 +100,19 @@ impl Database {
     pub fn newest_unflushed(&self) -> Option<Lsn> {
         let newest = self.txns().newest_commit();
         (newest != Lsn::ZERO && !self.log().is_durable(newest)).then_some(newest)
+    }
+
+    /// The same for an answer that was made from rows whose newest writer this is, apart from the
+    /// reader itself: where it and all before it are durable there is nothing to wait for. Rows
+    /// that were not there need no word: the ghost of a row is one, and stays until its writer is
+    /// durable ([`Database::clean_ghosts`]).
+    #[inline]
+    pub fn unflushed_of(&self, writer: TxnId) -> Option<Lsn> {
+        if writer < self.txns().settled_below() {
+            return None;
+        }
+        let newest = self.newest_unflushed()?;
+        let settled = self.txns().look_for_settled(|commit| self.log().is_durable(commit));
+        (writer >= settled).then_some(newest)
     }
 }

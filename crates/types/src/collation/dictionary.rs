@@ -5,6 +5,7 @@
 
 use super::TERMINATOR;
 use crate::codepage;
+use crate::units;
 
 /// First byte of the weight of a character outside code page 1252; no single-byte weight reaches
 /// it.
@@ -38,7 +39,7 @@ fn folded(c: char) -> char {
 }
 
 pub(super) fn key(text: &str, fold: bool, out: &mut Vec<u8>) {
-    if fold && codepage::is_ascii(text.as_bytes()) {
+    if fold && units::is_ascii(text.as_bytes()) {
         out.extend(text.bytes().map(|b| WEIGHTS[usize::from(b)]));
         return;
     }

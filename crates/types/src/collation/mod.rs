@@ -453,7 +453,7 @@ impl Collation {
     }
 
     /// The order of two characters, for LIKE's ranges.
-    pub fn compare_chars(self, a: char, b: char) -> Ordering {
+    pub(crate) fn compare_chars(self, a: char, b: char) -> Ordering {
         match self.order() {
             Order::Words => words::compare_chars(self, a, b),
             _ => self.weight(a).cmp(&self.weight(b)),

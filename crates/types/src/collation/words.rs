@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use unicode_normalization::char::{compose, decompose_canonical};
 
 use super::{AI, CS, Collation, KS, TERMINATOR, WS};
-use crate::codepage::is_ascii;
+use crate::units::is_ascii;
 
 /// What a language has of its own.
 pub(super) struct Rules {

@@ -1,6 +1,6 @@
 //! Values to numbers: bit, integers, decimals, floats, money.
 
-use crate::convertbin;
+use super::binary;
 use crate::datatype::DataType;
 use crate::datetime::DAY_TICKS_300;
 use crate::decimal::{Decimal, ParseDecimalError};
@@ -61,7 +61,7 @@ pub(super) fn integer_value(
         Value::Real(f) => return integer_from_float(f64::from(*f), to),
         Value::Money(m) => rounded_units(*m),
         Value::SmallMoney(m) => rounded_units(i64::from(*m)),
-        Value::Bytes(b) => convertbin::integer_from_bytes(b, to),
+        Value::Bytes(b) => binary::integer_from_bytes(b, to),
         // Half a day and more counts as the next.
         Value::DateTime { .. } | Value::SmallDateTime { .. } => {
             (days_as_float(value) + 0.5).floor() as i64
@@ -149,7 +149,7 @@ pub(super) fn to_decimal(
                 .ok_or_else(|| SqlError::overflow_from(from.message_name(), to));
         }
         Value::Bytes(b) => {
-            convertbin::decimal_from_bytes(b).ok_or_else(|| SqlError::error_converting(from, to))?
+            binary::decimal_from_bytes(b).ok_or_else(|| SqlError::error_converting(from, to))?
         }
         other => Decimal::from_i64(
             other.as_i64().ok_or_else(|| SqlError::explicit_not_allowed(from, to))?,
@@ -202,7 +202,7 @@ pub(super) fn to_money(value: &Value, from: DataType, to: DataType) -> Result<Va
         Value::Float(f) => from_decimal(Decimal::from_f64(*f, 38, 4)),
         Value::Real(f) => from_decimal(Decimal::from_f64(f64::from(*f), 38, 4)),
         Value::Str(s) => numtext::parse_money(s).ok_or_else(|| SqlError::money_syntax(to))?,
-        Value::Bytes(b) => Some(convertbin::integer_from_bytes(b, DataType::BigInt)),
+        Value::Bytes(b) => Some(binary::integer_from_bytes(b, DataType::BigInt)),
         Value::DateTime { .. } | Value::SmallDateTime { .. } => {
             from_decimal(Decimal::from_f64(days_as_float(value), 38, 4))
         }

@@ -38,7 +38,7 @@ pub fn first_units(text: &str, limit: usize, ty: DataType, page: CodePage) -> Co
 
 /// Where a text is cut that may have `limit` of the type's units.
 fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> Place {
-    if ty.is_unicode() || codepage::is_ascii(text.as_bytes()) {
+    if ty.is_unicode() || units::is_ascii(text.as_bytes()) {
         return units::place(text, limit);
     }
     let mut bytes = 0;

@@ -29,7 +29,7 @@ fn arithmetic() {
     assert_eq!(shown(d("2.0").checked_div(d("3"))), "0.666666");
     assert_eq!(shown(d("-2.0").checked_div(d("3"))), "-0.666666");
     assert_eq!(shown(d("1.5").checked_mul(d("-2.25"))), "-3.375");
-    assert_eq!(shown(d("10.5").checked_rem(d("3"))), "1.5");
+    assert_eq!(shown(d("10.5").rem_as(d("3"), 3, 1)), "1.5");
     assert_eq!(shown(d("0.1").checked_add(d("0.25"))), "0.35");
     assert_eq!(shown(d("0.1").checked_sub(d("0.25"))), "-0.15");
     assert_eq!(d("1").checked_div(d("0.0")).unwrap_err().number, 8134);
@@ -118,8 +118,11 @@ proptest! {
     fn never_panics(a in any::<i128>(), b in any::<i128>(), p in 1u8..39, q in 1u8..39, s in 0u8..39, t in 0u8..39) {
         if let (Some(x), Some(y)) = (Decimal::new(a % POW10[usize::from(p)], p, s),
                                      Decimal::new(b % POW10[usize::from(q)], q, t)) {
-            let results = [x.checked_add(y), x.checked_sub(y), x.checked_mul(y), x.checked_div(y), x.checked_rem(y)];
-            for result in results.into_iter().flatten() {
+            let (precision, scale) = modulo_type(x.parts(), y.parts());
+            let remainder = x.rem_as(y, precision, scale);
+            let whole = [x.checked_add(y), x.checked_sub(y), x.checked_mul(y)];
+            let results = whole.into_iter().chain([x.checked_div(y), remainder]);
+            for result in results.flatten() {
                 prop_assert!(result.mantissa().unsigned_abs() < POW10[usize::from(result.precision())].unsigned_abs());
             }
         }

@@ -9,10 +9,12 @@
 use std::cmp::Ordering;
 
 use super::{Parts, Place, RowLayout};
-use crate::codepage::{decode_byte, encode_char, is_ascii};
+use crate::codepage::{decode_byte, encode_char};
 use crate::collation::{Collation, without_blanks};
-use crate::ops::{self, without_trailing_zeros};
+use crate::key_bytes::without_trailing_zeros;
+use crate::ops;
 use crate::rowcell::{Cell, decode_fixed_into};
+use crate::units::is_ascii;
 use crate::value::Value;
 
 /// What a cell is to a constant.

@@ -5,7 +5,7 @@
 
 use super::{Column, Field, HEADER, OFF_ROW, Place, RowLayout, STATUS_VARIABLE};
 use crate::error::Corrupt;
-use crate::rowcell::{Cell, decode_bytes, decode_bytes_into, decode_fixed_into, set_text};
+use crate::rowcell::{Cell, decode_bytes, decode_bytes_into, decode_fixed_into};
 use crate::value::Value;
 
 /// The text of the stretch of char columns that was read last.
@@ -130,7 +130,7 @@ impl RowLayout {
             let &(start, end) = self.runs.get(usize::from(run))?;
             // Older rows may end inside the stretch.
             let (start, end) = (usize::from(start), usize::from(end).min(parts.fixed_end));
-            let bytes = parts.row.get(start..end).filter(|bytes| crate::codepage::is_ascii(bytes));
+            let bytes = parts.row.get(start..end).filter(|bytes| crate::units::is_ascii(bytes));
             let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
             *cache = RunText { run: usize::from(run), start, text };
         }
@@ -160,7 +160,7 @@ impl RowLayout {
                 if let (Cell::Char { run }, Some(cache)) = (column.cell, cache)
                     && let Some(text) = self.run_text(parts, cache, run, from, to)
                 {
-                    set_text(place, text);
+                    place.set_text(text);
                     return Ok(None);
                 }
                 let bytes = parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?;
@@ -227,7 +227,7 @@ impl RowLayout {
     }
 
     /// As [`RowLayout::decode_some`], with a function that fetches what a pointer stands for.
-    pub fn decode_some_with<E: From<Corrupt>>(
+    pub(crate) fn decode_some_with<E: From<Corrupt>>(
         &self,
         row: &[u8],
         wanted: &[u16],

@@ -183,7 +183,7 @@ impl RowLayout {
         scratch: &mut Vec<u8>,
     ) -> Result<usize, SqlError> {
         if let (Some(Column { cell, .. }), Value::Str(text)) = (self.columns.get(i), value)
-            && crate::codepage::is_ascii(text.as_bytes())
+            && crate::units::is_ascii(text.as_bytes())
         {
             match cell {
                 Cell::NVarChar { .. } => return Ok(text.len() * 2),

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use super::{Parts, Place, RowLayout};
-use crate::codepage;
 use crate::error::Corrupt;
 use crate::rowcell::{Cell, decode_bytes, decode_fixed, latin_text, wide_text};
+use crate::units;
 use crate::value::Value;
 
 /// A column of a row.
@@ -111,7 +111,7 @@ impl RowLayout {
             | Cell::PageChar(_)
             | Cell::VarChar { .. }
             | Cell::PageVarChar { .. }
-                if codepage::is_ascii(bytes) =>
+                if units::is_ascii(bytes) =>
             {
                 return Ok(StoredCell::Ascii(bytes));
             }

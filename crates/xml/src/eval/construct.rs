@@ -3,10 +3,9 @@
 
 use super::{Items, Run};
 use crate::build::Builder;
-use crate::constructor::{Constructor, Content};
 use crate::error::QueryError;
 use crate::item::{Atom, Item};
-use crate::path::Leaf;
+use crate::path::{Constructor, Content, Leaf};
 use crate::read::{Source, Whitespace, read};
 use crate::tree::{Document, Kind, NodeRef};
 

@@ -8,36 +8,50 @@ use types::{SqlError, msg};
 use super::{Failure, Run, Step};
 use crate::batch::kind::is_dml;
 use catalog::errors;
-use exec::state::room::MAX_RUNS;
 use programs::program::Op;
+use session::state::room::MAX_RUNS;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an
 /// error.
 const MAX_RECOMPILES: u32 = 100;
 
+/// How often an operation has failed and run again.
+#[derive(Default)]
+pub(super) struct Tries {
+    all: u32,
+    /// Of them those for which there was no room.
+    without_room: u32,
+}
+
 impl Run<'_> {
-    /// [`Run::step`] again for as long as the schema keeps moving, and where a filegroup was full
-    /// and is no more. What the schema has moved under is bound anew.
-    pub(super) fn retry_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
-        let mut runs = 1;
-        for _ in 0..MAX_RECOMPILES {
-            (self.shown, self.owes) = (false, false);
-            match self.step(at, op) {
-                Err(f) if f.error.number == errors::SCHEMA_CHANGED => self.forget_binding(at),
-                Err(f) if f.error.number == 1105 && runs < MAX_RUNS && self.may_run_again(op) => {
-                    runs += 1;
-                    if !self.core.take_room() {
-                        return if self.frees_space(op) {
-                            self.step_beyond_limits(at, op)
-                        } else {
-                            Err(f)
-                        };
-                    }
+    /// What comes of a step that has failed; nothing where it runs again: the schema has moved
+    /// under it (what has moved is bound again), or a filegroup was full and is no more.
+    #[cold]
+    pub(super) fn again(
+        &mut self,
+        at: usize,
+        op: Op,
+        failure: Failure,
+        tries: &mut Tries,
+    ) -> Option<Result<Step, Failure>> {
+        match failure.error.number {
+            errors::SCHEMA_CHANGED => self.forget_binding(at),
+            1105 if tries.without_room + 1 < MAX_RUNS && self.may_run_again(op) => {
+                tries.without_room += 1;
+                if !self.core.take_room() {
+                    let frees = self.frees_space(op);
+                    return Some(if frees {
+                        self.step_beyond_limits(at, op)
+                    } else {
+                        Err(failure)
+                    });
                 }
-                other => return other,
             }
+            _ => return Some(Err(failure)),
         }
-        Err(SqlError::of(msg::SCHEMA_KEPT_CHANGING, []).into())
+        tries.all += 1;
+        let kept_changing = || Err(SqlError::of(msg::SCHEMA_KEPT_CHANGING, []).into());
+        (tries.all >= MAX_RECOMPILES).then(kept_changing)
     }
 
     /// What was bound for an operation is out of date, for the other sessions, too.
@@ -65,7 +79,7 @@ impl Run<'_> {
         );
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
         let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
-        let possible = !self.core.doomed && !self.core.in_function();
+        let possible = !self.core.transactions.client.doomed && !self.core.in_function();
         possible && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
     }
 

@@ -10,7 +10,7 @@ use types::SqlError;
 use super::Run;
 use bind::env::CompileEnv;
 use bind::unresolved_names::{MOST_TOLD, is_of_a_name};
-use exec::dml::compile_dml;
+use dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use plan::compile_query;
 use programs::compiled::Bound;

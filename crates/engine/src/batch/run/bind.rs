@@ -9,13 +9,13 @@ use types::SqlError;
 use super::{Effect, Failure, Run};
 use bind::env::CompileEnv;
 use bind::select_list::compound;
-use exec::dml::compile_dml;
+use dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
-use exec::state::phases::{self, Phase};
 use plan::compile_query;
 use programs::compiled::Bindings;
 use programs::compiled::{Bound, Compiled};
 use programs::counts::Counts;
+use session::state::phases::{self, Phase};
 
 impl Run<'_> {
     #[inline]
@@ -67,7 +67,7 @@ impl Run<'_> {
     ) -> Result<(), Failure> {
         // Statistics that a plan wants are measured now: not what the statement reads.
         let _apart = self.core.options.statistics_io.then(PageTrace::begin);
-        let mut waited = false;
+        let mut looked = self.core.looked();
         loop {
             match Bound::make(self.core, &self.batch.program.vars, self.vars, &make) {
                 Ok((stamp, bound)) => {
@@ -81,9 +81,10 @@ impl Run<'_> {
                     return Ok(());
                 }
                 // Another transaction may have given the name up, and take it back.
-                Err(error) if error.number == 208 && !waited => {
-                    waited = true;
-                    if !self.core.wait_for_missing(&error)? {
+                Err(error) if matches!(error.number, 208 | 5313) => {
+                    if !self.core.wait_for_missing(&error, &mut looked)?
+                        && !self.core.wait_in_named(&error, &self.batch.text, &looked)?
+                    {
                         return Err(Failure { error, effect: Effect::Compile });
                     }
                 }

@@ -6,20 +6,24 @@ use std::sync::atomic::Ordering;
 
 use types::{SqlError, msg};
 
+use super::told::end_of;
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
-use exec::output::{StatementEnd, StatementKind};
-use exec::state::inner::was_reported;
 use programs::program::Op;
+use session::output::{StatementEnd, StatementKind};
+use session::state::inner::was_reported;
 
 impl Run<'_> {
-    /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
+    /// Decides what an error does.
+    ///
+    /// # Errors
+    /// The error itself, for a CATCH of a calling scope.
     pub(in crate::batch) fn failed(
         &mut self,
         at: usize,
         failure: Failure,
-    ) -> Result<After, SqlError> {
+    ) -> Result<After, Failure> {
         if was_reported(&failure.error) {
             return Ok(After::End(End::BatchAborted));
         }
@@ -29,38 +33,38 @@ impl Run<'_> {
         if effect == Effect::Compile {
             error = self.with_those_behind(at, error);
         }
-        self.core.error_number = error.number;
-        self.core.rowcount = 0;
+        self.core.run.results.error_number = error.number;
+        self.core.run.results.rowcount = 0;
         // What a failed statement had to say is no later one's.
-        self.core.notes.clear();
+        self.core.run.notes.clear();
         let handler = if effect == Effect::Compile { None } else { program.handler(at) };
         let fatal = error.severity >= 20 || self.core.shared.cancel.load(Ordering::Relaxed);
         let aborts = fatal || self.aborts(&error, effect);
         if let Some(region) = handler.filter(|_| !fatal) {
-            if aborts && self.core.trancount > 0 {
-                self.core.doomed = true;
+            if aborts && self.core.trancount() > 0 {
+                self.core.transactions.client.doomed = true;
             }
-            self.core.caught.truncate(self.base_depth + region.depth as usize);
-            self.core.caught.push(error);
+            self.core.run.caught.truncate(self.base_depth + region.depth as usize);
+            self.core.run.caught.push(error);
             let catch = region.catch as usize;
             self.tell_caught(at);
             return Ok(After::Resume(catch));
         }
         if self.outer_try && (!fatal || self.core.in_function()) {
             // The statement that calls a function is taken back when a client cancels it, no more.
-            if aborts && self.core.trancount > 0 && !self.core.keeps_transaction() {
-                self.core.doomed = true;
+            if aborts && self.core.trancount() > 0 && !self.core.keeps_transaction() {
+                self.core.transactions.client.doomed = true;
             }
             if self.shown {
                 // The CATCH that takes it knows nothing of the result set that had begun.
-                let _ = self.sink.done(self.end_of(self.kind(at), Some(0)));
+                let _ = self.sink.done(end_of(self.core, self.kind(at), Some(0)));
             }
-            return Err(error);
+            return Err(Failure { error, effect: Effect::Passed });
         }
         self.report(at, &error, aborts || effect == Effect::Compile);
         if aborts && (error.severity >= 20 || !self.core.keeps_transaction()) {
-            if self.core.trancount > 0 {
-                self.core.cursors.request_failed();
+            if self.core.trancount() > 0 {
+                self.core.objects.cursors.request_failed();
             }
             self.core.rollback_all();
         }
@@ -68,7 +72,7 @@ impl Run<'_> {
         let _ = self.core.tell_transactions(self.sink);
         // A call is no statement.
         if self.outputs.is_none() {
-            let end = StatementEnd { error: true, ..self.end_of(self.kind(at), None) };
+            let end = StatementEnd { error: true, ..end_of(self.core, self.kind(at), None) };
             let _ = self.sink.done(end);
         }
         if aborts {
@@ -90,7 +94,7 @@ impl Run<'_> {
     fn aborts(&self, error: &SqlError, effect: Effect) -> bool {
         let options = &self.core.options;
         match effect {
-            Effect::Raise => false,
+            Effect::Raise | Effect::Passed => false,
             Effect::Throw | Effect::Compile => options.xact_abort,
             Effect::Usual => {
                 let arithmetic = options.arithabort
@@ -135,7 +139,7 @@ impl Run<'_> {
         let rows = counts.then_some(0);
         if self.shown {
             // The result set that had begun is over.
-            let _ = self.sink.done(self.end_of(kind, rows));
+            let _ = self.sink.done(end_of(self.core, kind, rows));
         } else if kind != StatementKind::Execute {
             let kind = if kind == StatementKind::Quiet { StatementKind::RaisError } else { kind };
             let _ = self.told(kind, rows);

@@ -12,10 +12,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use crate::batch::run::Failure;
 use exec::parked::ParkedValue;
-use exec::state::SessionCore;
 use expr::large::LARGE;
 use memory::{Clerk, Reservation};
+use session::state::SessionCore;
 use syntax::ast::StmtKind;
 use syntax::lexer::{Tok, tokenize};
 use types::{SqlError, Value};
@@ -76,7 +77,7 @@ impl Run<'_> {
     /// # Errors
     /// As those of a statement after the last one: none when `outer_try` is not set.
     #[cold]
-    pub(super) fn settle_variables(&mut self, end: End) -> Result<End, SqlError> {
+    pub(super) fn settle_variables(&mut self, end: End) -> Result<End, Failure> {
         let parameters = self.batch.parameters;
         let is_parameter = |(slot, _): &(usize, ParkedValue)| *slot < parameters;
         let away = self.large.as_ref().is_some_and(|large| large.parked.iter().any(is_parameter));

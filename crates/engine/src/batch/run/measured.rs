@@ -6,21 +6,39 @@ use syntax::ast::StmtKind;
 use types::{SqlError, msg};
 
 use super::{Failure, Run, Step};
+use crate::batch::reads::Reading;
 use programs::counts::worker_time;
 use programs::program::Op;
 
+/// A step that is measured.
+pub(super) struct Measuring {
+    timer: Option<StatementTimer>,
+    reading: Option<Reading>,
+}
+
 impl Run<'_> {
-    /// A step that tells what it took.
+    /// A step begins whose cost is told.
     #[cold]
-    pub(super) fn measured(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
-        let timer = self.core.options.statistics_time.then(StatementTimer::start);
-        let step = match self.core.options.statistics_io && !self.makes_table(op) {
-            true => self.with_reads(at, |run| run.do_step(at, op))?,
-            false => self.do_step(at, op)?,
-        };
-        if let Some(timer) = timer
-            && matches!(op, Op::Stmt(_))
-        {
+    pub(super) fn begin_measuring(&mut self, op: Op) -> Measuring {
+        let timed = self.core.options.statistics_time && matches!(op, Op::Stmt(_));
+        let timer = timed.then(StatementTimer::start);
+        let counted = self.core.options.statistics_io && !self.makes_table(op);
+        Measuring { timer, reading: counted.then(|| self.begin_reading()) }
+    }
+
+    /// It has ended: tells what it took unless it has failed.
+    #[cold]
+    pub(super) fn end_measuring(
+        &mut self,
+        at: usize,
+        Measuring { timer, reading }: Measuring,
+        stepped: Result<Step, Failure>,
+    ) -> Result<Step, Failure> {
+        if let Some(reading) = reading {
+            self.end_reading(at, reading, stepped.is_err())?;
+        }
+        let step = stepped?;
+        if let Some(timer) = timer {
             let message = self.placed(at, timer.message());
             self.sink.message(&message)?;
         }

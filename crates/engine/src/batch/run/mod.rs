@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use syntax::ast::StmtKind;
+use syntax::ast::{Stmt, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
-use programs::compiled::{Bindings, Compiled};
+use programs::compiled::{Bindings, Bound, Compiled};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementKind};
+use session::state::SessionCore;
 
 mod again;
 mod behind;
@@ -26,10 +26,12 @@ mod outputs;
 mod owed;
 mod perform;
 mod to_sink;
+mod told;
 
+use again::Tries;
 use large_variables::LargeVariables;
 pub use outputs::Outputs;
-pub(super) use owed::tell_owed;
+pub(super) use perform::{change, query};
 pub(super) use to_sink::ToSink;
 
 /// How a batch ended.
@@ -54,6 +56,9 @@ pub enum Effect {
     Throw,
     /// RAISERROR: the batch goes on, XACT_ABORT or not.
     Raise,
+    /// It comes from a scope inside this one for a CATCH of this or a calling scope. What it does
+    /// to the transaction was done where it arose, under the options there.
+    Passed,
 }
 
 /// A statement that failed.
@@ -116,19 +121,20 @@ pub struct Run<'a> {
 /// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at
 /// first.
 ///
-/// Errors: one that no CATCH of this scope took, for the caller's CATCH; only when `outer_try`.
+/// # Errors
+/// One that no CATCH of this scope took, for the caller's CATCH; only when `outer_try`.
 pub fn run_batch(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
     batch: &Arc<Compiled>,
     vars: &mut Vec<Value>,
     outer_try: bool,
-) -> Result<End, SqlError> {
-    let gives_back = core.cursors.enter();
+) -> Result<End, Failure> {
+    let gives_back = core.objects.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
     // A procedure or trigger is published as what runs.
-    let around = if run.core.module.is_some() { run.enters_module() } else { None };
+    let around = if run.core.identity.module.is_some() { run.enters_module() } else { None };
     // Procedures, functions and triggers call one another.
     let mut end = stack::with_room(|| run.steps(around.is_some()));
     if let Some(around) = around {
@@ -138,8 +144,8 @@ pub fn run_batch(
         end = end.and_then(|end| run.settle_variables(end));
     }
     run.counts.run.ended(begun);
-    run.core.caught.truncate(run.base_depth);
-    run.core.cursors.leave(gives_back);
+    run.core.run.caught.truncate(run.base_depth);
+    run.core.objects.cursors.leave(gives_back);
     let Run { core, bound, counts, one_run, .. } = run;
     if one_run {
         (0..bound.len()).for_each(|at| bind::settle(batch, &bound, &counts, at));
@@ -149,7 +155,8 @@ pub fn run_batch(
     end
 }
 
-/// Ends a batch whose one statement has failed outside of a run, as a run does.
+/// Ends a batch whose one statement has failed outside of a run, as a run does; with what
+/// [`perform::Ran`] says of rows that it has shown and of columns that it owes.
 ///
 /// # Errors
 /// None: no scope is around it.
@@ -160,8 +167,10 @@ pub(super) fn fail_batch(
     batch: &Arc<Compiled>,
     vars: &mut Vec<Value>,
     error: SqlError,
-) -> Result<End, SqlError> {
+    (shown, owes): (bool, bool),
+) -> Result<End, Failure> {
     let mut run = Run::new(core, sink, batch, vars, false);
+    (run.shown, run.owes) = (shown, owes);
     let end = match run.failed(0, error.into())? {
         After::Resume(_) => End::Finished(0),
         After::End(end) => end,
@@ -169,19 +178,6 @@ pub(super) fn fail_batch(
     let Run { core, bound, counts, .. } = run;
     bindings::keep(core, batch, (bound, counts));
     Ok(end)
-}
-
-/// Tells the client what the statement at an operation had to say.
-#[cold]
-pub(super) fn tell_notes(
-    core: &mut SessionCore,
-    sink: &mut dyn Sink,
-    batch: &Compiled,
-    at: usize,
-) -> Result<(), SqlError> {
-    std::mem::take(&mut core.notes)
-        .into_iter()
-        .try_for_each(|note| sink.message(&batch.placed(at, note)))
 }
 
 impl<'a> Run<'a> {
@@ -196,7 +192,7 @@ impl<'a> Run<'a> {
             vars.resize(batch.program.vars.len(), Value::Null);
         }
         let (bound, counts) = bindings::take(core, batch);
-        let base_depth = core.caught.len();
+        let base_depth = core.run.caught.len();
         Run {
             core,
             sink,
@@ -226,29 +222,38 @@ impl<'a> Run<'a> {
     /// A procedure or trigger begins, if it is one: gives what ran before it.
     fn enters_module(&self) -> Option<u64> {
         let object_id = self.batch.object_id;
-        let module = self.core.module.as_ref().filter(|module| module.object_id == object_id);
+        let module =
+            self.core.identity.module.as_ref().filter(|module| module.object_id == object_id);
         let db = module.filter(|_| !self.core.in_function())?.home;
         Some(self.core.shared.activity.enters(db, object_id))
     }
 
     /// Runs the operations in their order.
-    fn steps(&mut self, of_module: bool) -> Result<End, SqlError> {
+    fn steps(&mut self, of_module: bool) -> Result<End, Failure> {
         let batch = self.batch;
         let program = &batch.program;
         let large = program.vars.has_large();
-        let mut at = 0;
+        let (mut at, mut tries) = (0, Tries::default());
         while let Some(&op) = program.ops.get(at) {
             if let (Op::Jump(target), true) = (op, self.core.options.runs()) {
                 at = self.jump(at, target as usize);
                 continue;
             }
             self.at = at;
-            if self.core.nest_level == 0 {
+            if self.core.run.nest_level == 0 {
                 self.core.shared.activity.reached(at);
             } else if of_module {
                 self.core.shared.activity.reached_in_module(at);
             }
-            let stepped = if large { self.placed_step(at, op) } else { self.retry_step(at, op) };
+            let stepped = if large { self.placed_step(at, op) } else { self.step(at, op) };
+            let stepped = match stepped {
+                Err(failure) => match self.again(at, op, failure, &mut tries) {
+                    Some(stepped) => stepped,
+                    None => continue,
+                },
+                done => done,
+            };
+            tries = Tries::default();
             match stepped {
                 Ok(Step::Next) => at += 1,
                 Ok(Step::To(target)) => at = target,
@@ -267,7 +272,7 @@ impl<'a> Run<'a> {
     #[cold]
     fn placed_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
         self.place_variables(at, op)?;
-        self.retry_step(at, op)
+        self.step(at, op)
     }
 
     /// A jump out of CATCH blocks leaves their errors behind.
@@ -275,73 +280,74 @@ impl<'a> Run<'a> {
         let depths = &self.batch.program.depths;
         if depths.get(from) != depths.get(to) {
             let depth = depths.get(to).copied().unwrap_or(0) as usize;
-            self.core.caught.truncate(self.base_depth + depth);
+            self.core.run.caught.truncate(self.base_depth + depth);
         }
         to
     }
 
+    /// Runs an operation once.
     fn step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        (self.shown, self.owes) = (false, false);
         self.core.check_cancel()?;
         if !self.core.options.runs() {
             return self.compile_only(at, op).map(|()| Step::Next);
         }
-        if self.core.options.measures() && !self.core.in_function() {
-            return self.measured(at, op);
-        }
-        self.do_step(at, op)
-    }
-
-    #[inline]
-    fn do_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
-        match op {
+        let measured = self.core.options.measures() && !self.core.in_function();
+        let measuring = if measured { Some(self.begin_measuring(op)) } else { None };
+        let stepped = match op {
             Op::Stmt(index) => self.statement(at, index as usize),
             Op::Branch { condition, otherwise } => {
-                let holds = self.test(at, condition as usize)?;
-                self.core.succeeded(0);
-                self.told(StatementKind::Condition, None)?;
-                Ok(if holds { Step::Next } else { Step::To(otherwise as usize) })
+                self.branch(at, condition as usize, otherwise as usize)
             }
-            Op::Init { slot, expr } => {
-                self.bind_assignment(at, slot as usize, |batch| {
-                    &batch.program.exprs[expr as usize]
-                })?;
-                self.assign(at)?;
-                Ok(Step::Next)
-            }
+            Op::Init { slot, expr } => self.init(at, slot as usize, expr as usize),
             Op::Jump(target) => Ok(Step::To(target as usize)),
-            Op::Goto(target) => {
-                self.told(StatementKind::Goto, None)?;
-                Ok(Step::To(self.jump(at, target as usize)))
-            }
-            Op::BeginTry => {
-                self.told(StatementKind::BeginTry, None)?;
-                Ok(Step::Next)
-            }
+            Op::Goto(target) => self
+                .told(StatementKind::Goto, None)
+                .map(|()| Step::To(self.jump(at, target as usize))),
+            Op::BeginTry => self.told(StatementKind::BeginTry, None).map(|()| Step::Next),
             Op::EndTry(target) => {
-                self.told(StatementKind::EndBlock, None)?;
-                Ok(Step::To(target as usize))
+                self.told(StatementKind::EndBlock, None).map(|()| Step::To(target as usize))
             }
             Op::EndCatch => {
-                self.core.caught.pop();
-                self.told(StatementKind::EndBlock, None)?;
-                Ok(Step::Next)
+                self.core.run.caught.pop();
+                self.told(StatementKind::EndBlock, None).map(|()| Step::Next)
             }
-            Op::Return(None) => {
-                self.told(StatementKind::Return, None)?;
-                Ok(Step::Return(0))
-            }
-            Op::Return(Some(expr)) => {
-                let batch = self.batch;
-                let values = self.evaluate_at(at, &[&batch.program.exprs[expr as usize]])?;
-                let scalars = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars());
-                let of = scalars.and_then(|scalars| scalars.first()).map(|scalar| scalar.ty());
-                let status = values.first().zip(of).map_or(Ok(0), status_of)?;
-                self.told(StatementKind::Select, Some(1))?;
-                Ok(Step::Return(status))
-            }
+            Op::Return(None) => self.told(StatementKind::Return, None).map(|()| Step::Return(0)),
+            Op::Return(Some(expr)) => self.return_value(at, expr as usize),
+        };
+        match measuring {
+            None => stepped,
+            Some(measuring) => self.end_measuring(at, measuring, stepped),
         }
     }
 
+    /// IF and WHILE.
+    fn branch(&mut self, at: usize, condition: usize, otherwise: usize) -> Result<Step, Failure> {
+        let holds = self.test(at, condition)?;
+        self.core.succeeded(0);
+        self.told(StatementKind::Condition, None)?;
+        Ok(if holds { Step::Next } else { Step::To(otherwise) })
+    }
+
+    /// DECLARE @v = x.
+    fn init(&mut self, at: usize, slot: usize, expr: usize) -> Result<Step, Failure> {
+        self.bind_assignment(at, slot, |batch| &batch.program.exprs[expr])?;
+        self.assign(at)?;
+        Ok(Step::Next)
+    }
+
+    /// RETURN x.
+    fn return_value(&mut self, at: usize, expr: usize) -> Result<Step, Failure> {
+        let batch = self.batch;
+        let values = self.evaluate_at(at, &[&batch.program.exprs[expr]])?;
+        let scalars = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars());
+        let of = scalars.and_then(|scalars| scalars.first()).map(|scalar| scalar.ty());
+        let status = values.first().zip(of).map_or(Ok(0), status_of)?;
+        self.told(StatementKind::Select, Some(1))?;
+        Ok(Step::Return(status))
+    }
+
+    /// Runs a statement.
     fn statement(&mut self, at: usize, index: usize) -> Result<Step, Failure> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
@@ -360,87 +366,57 @@ impl<'a> Run<'a> {
             | StmtKind::Merge(_) => None,
             StmtKind::Select(query) if query.body.first_select().into.is_some() => None,
             StmtKind::Select(query) => Some(query),
-            StmtKind::SetVariable(set) if self.sets_cursor(set) => {
-                self.set_cursor(at, set, stmt.span)?;
-                return Ok(Step::Next);
-            }
-            StmtKind::SetVariable(set) => {
-                self.bind_set(at, set, stmt.span)?;
-                self.assign(at)?;
-                return Ok(Step::Next);
-            }
-            _ => {
-                return Ok(match self.other(at, stmt)? {
-                    Flow::Next => Step::Next,
-                    Flow::Abort => Step::Abort,
-                });
-            }
+            _ => return self.without_rows(at, stmt),
         };
         let begun = self.counts.statements[index].begin();
         let profiled = self.core.options.profiles();
         // A statement of a trigger has counters of its own.
-        let around = if profiled { self.core.profile.replace(Box::default()) } else { None };
+        let around = if profiled { self.core.run.profile.replace(Box::default()) } else { None };
         let done = match query {
-            Some(query) => self.query(at, query),
-            None => self.dml(at, stmt),
+            Some(query) => self.bind_query(at, query),
+            None => self.bind_dml(at, stmt),
         };
+        let done = done.and_then(|()| {
+            let catching = self.catches();
+            let Run { core, vars, bound, sink, .. } = &mut *self;
+            let ran = match &bound[at] {
+                Some((_, Bound::Query(plan))) => perform::query(plan, core, *sink, vars),
+                Some((_, Bound::Dml(plan))) => change(plan, core, *sink, vars, None, catching),
+                _ => return Err(SqlError::internal("a plan was expected").into()),
+            };
+            (self.shown, self.owes) = (ran.shown, ran.owes);
+            let kind = kind_of(&stmt.kind);
+            Ok(ran.tell(self.core, self.sink, (&**self.batch, at), kind).map(drop)?)
+        });
         if profiled {
             self.end_profile(at, stmt, around, done)?;
         } else {
             done?;
         }
         // Only what has come to its end.
-        self.counts.statements[index].end(begun, self.core.rowcount);
+        self.counts.statements[index].end(begun, self.core.run.results.rowcount);
         Ok(Step::Next)
     }
 
-    /// Tells the client what a statement had to say.
+    /// A statement that is neither a query nor a change of rows.
     #[inline]
-    pub(super) fn tell_notes(&mut self, at: usize) -> Result<(), Failure> {
-        if self.core.notes.is_empty() {
-            return Ok(());
-        }
-        Ok(tell_notes(self.core, self.sink, self.batch, at)?)
-    }
-
-    /// Tells the client that a statement ended.
-    pub(super) fn done(
-        &mut self,
-        statement: StatementKind,
-        rows: Option<u64>,
-    ) -> Result<(), Failure> {
-        self.core.tell_transactions(self.sink)?;
-        let has_rows = self.shown
-            || matches!(
-                statement,
-                StatementKind::Select | StatementKind::Dbcc | StatementKind::Other
-            );
-        if self.tells_rows_alone() && !has_rows {
-            return Ok(());
-        }
-        Ok(self.sink.done(self.end_of(statement, rows))?)
-    }
-
-    /// Tells clients of the wire protocol that a statement ended that nobody else is told of.
-    pub(super) fn told(
-        &mut self,
-        statement: StatementKind,
-        rows: Option<u64>,
-    ) -> Result<(), Failure> {
-        if self.tells_rows_alone() || self.core.in_function() {
-            return Ok(());
-        }
-        Ok(self.sink.step(self.end_of(statement, rows))?)
-    }
-
-    /// NOCOUNT in a procedure: of what has no rows for the client nothing is said.
-    fn tells_rows_alone(&self) -> bool {
-        self.core.options.nocount && self.core.nest_level > 0
-    }
-
-    fn end_of(&self, statement: StatementKind, rows: Option<u64>) -> StatementEnd {
-        let rows = rows.filter(|_| !self.core.options.nocount);
-        StatementEnd { statement, rows, error: false, nested: self.core.nest_level > 0 }
+    fn without_rows(&mut self, at: usize, stmt: &Stmt) -> Result<Step, Failure> {
+        let flow = match &stmt.kind {
+            StmtKind::SetVariable(set) if self.sets_cursor(set) => {
+                self.set_cursor(at, set, stmt.span)?;
+                Flow::Next
+            }
+            StmtKind::SetVariable(set) => {
+                self.bind_set(at, set, stmt.span)?;
+                self.assign(at)?;
+                Flow::Next
+            }
+            _ => self.other(at, stmt)?,
+        };
+        Ok(match flow {
+            Flow::Next => Step::Next,
+            Flow::Abort => Step::Abort,
+        })
     }
 
     /// What the operation is for clients.

@@ -8,17 +8,17 @@ use types::SqlError;
 use super::{Failure, Run};
 use crate::batch::origins;
 use bind::browse::Browse;
-use exec::output::{ColumnInfo, Sink};
-use exec::state::SessionCore;
 use plan::Needs;
 use programs::compiled::Bound;
+use session::output::{ColumnInfo, Sink};
+use session::state::SessionCore;
 
 /// Tells the columns of a statement that has failed in its run; whether it did.
 ///
 /// # Errors
 /// Those of the sink: the columns are not those that were asked for, the client is gone.
 #[cold]
-pub(in crate::batch) fn tell_owed(
+fn tell_owed(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
     needs: &Needs,

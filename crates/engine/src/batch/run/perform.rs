@@ -1,19 +1,23 @@
 //! A bound statement runs: assignments, conditions, queries, changes. Guarantees: each begins and
 //! ends as a statement of the session does, and tells the client its rows, notes and end in that
-//! order.
+//! order. Queries and changes are functions without a run around them: a statement that a session
+//! has ready (`short`) is run by the same ones.
 
-use syntax::ast::{Expr, Query, Stmt};
-use types::{SqlError, Value};
+use syntax::ast::Expr;
+use types::{ResultRows, SqlError, Value};
 
 use super::to_sink::ToSink;
+use super::told::{tell_end, tell_notes, tell_step};
 use super::{Failure, Run};
-use crate::batch::kind::kind_of;
 use crate::batch::origins;
 use catalog::errors;
-use exec::operators::context::ExecCtx;
+use dml::{DmlPlan, ExpectedRow};
+use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::query::run_query;
-use exec::output::StatementKind;
-use programs::compiled::Bound;
+use plan::QueryPlan;
+use programs::compiled::{Bound, Compiled};
+use session::output::{Sink, StatementKind};
+use session::state::SessionCore;
 
 impl Run<'_> {
     pub(super) fn assign(&mut self, at: usize) -> Result<(), Failure> {
@@ -24,7 +28,7 @@ impl Run<'_> {
         let result = value.eval(&mut ExecCtx { session: core, vars });
         let result = core.end_expression(result)?;
         vars[*slot] = result;
-        if !self.core.notes.is_empty() {
+        if !self.core.run.notes.is_empty() {
             self.tell_notes(at)?;
         }
         self.core.succeeded(1);
@@ -57,67 +61,122 @@ impl Run<'_> {
             scalars.iter().map(|s| s.eval(&mut ctx)).collect();
         Ok(core.end_expression(result)?)
     }
+}
 
-    pub(super) fn query(&mut self, at: usize, query: &Query) -> Result<(), Failure> {
-        self.bind_query(at, query)?;
-        self.core.notes.clear();
-        let Run { core, vars, bound, sink, shown, owes, .. } = self;
-        let Some((_, Bound::Query(plan))) = &bound[at] else {
-            return Err(SqlError::internal("a query was expected").into());
-        };
-        core.begin_statement(plan.needs().reads_data())?;
-        core.tell_transactions(*sink)?;
-        let columns = plan.columns();
-        let returns = !columns.is_empty();
-        let mut out = ToSink::new(*sink, columns, core.options.textsize);
-        out.origins =
-            plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
-        out.order = plan.order();
-        let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
-        let result = result.and_then(|rows| out.finish().map(|()| rows));
-        (*shown, *owes) = (out.begun && returns, !out.begun && returns);
-        let rows = core.end_statement(result)?;
-        self.tell_notes(at)?;
-        self.core.succeeded(rows);
-        if !returns {
-            self.core.tell_transactions(self.sink)?;
-            return self.told(StatementKind::Select, Some(rows));
-        }
-        self.done(StatementKind::Select, Some(rows))
+/// What a query or a change has come to.
+pub(in crate::batch) struct Ran {
+    /// Its rows, or why it was taken back.
+    result: Result<u64, SqlError>,
+    /// Rows of it, or their columns, went to the client.
+    pub(in crate::batch) shown: bool,
+    /// It returns rows and has failed before it had shown its columns.
+    pub(in crate::batch) owes: bool,
+    /// It assigns variables: its end is a step.
+    is_step: bool,
+}
+
+impl Ran {
+    fn failed(error: SqlError) -> Ran {
+        Ran { result: Err(error), shown: false, owes: false, is_step: false }
     }
 
-    pub(super) fn dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
-        self.bind_dml(at, stmt)?;
-        if self.core.doomed {
-            return Err(errors::doomed().into());
+    /// Tells the client what the statement had to say, and that it ended; gives its rows.
+    ///
+    /// # Errors
+    /// Those of the statement, and of the sink.
+    #[inline]
+    pub(in crate::batch) fn tell(
+        self,
+        core: &mut SessionCore,
+        sink: &mut dyn Sink,
+        (batch, at): (&Compiled, usize),
+        statement: StatementKind,
+    ) -> Result<u64, SqlError> {
+        let rows = self.result?;
+        tell_notes(core, sink, batch, at)?;
+        core.succeeded(rows);
+        if self.is_step {
+            core.tell_transactions(sink)?;
+            tell_step(core, sink, statement, Some(rows))?;
+        } else {
+            tell_end(core, sink, self.shown, statement, Some(rows))?;
         }
-        let catching = self.catches();
-        self.core.notes.clear();
-        let Run { core, vars, bound, sink, shown, owes, .. } = self;
-        let Some((_, Bound::Dml(plan))) = &bound[at] else {
-            return Err(SqlError::internal("a data modification was expected").into());
-        };
-        core.begin_statement(true)?;
-        core.tell_transactions(*sink)?;
-        let columns = plan.columns();
-        let mut out = ToSink::new(*sink, columns, core.options.textsize);
-        let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
-        let result = result.and_then(|rows| out.finish().map(|()| rows));
-        let returns = !columns.is_empty();
-        (*shown, *owes) = (out.begun && returns, !out.begun && returns);
-        let result = match result {
-            Ok(rows) if !core.fired.is_empty() => {
-                // Statements of triggers have notes of their own.
-                let notes = std::mem::take(&mut core.notes);
-                let fired = core.fire_triggers(*sink, catching);
-                core.notes = notes;
-                fired.map(|()| rows)
-            }
-            result => result,
-        };
-        let rows = core.end_statement(result)?;
-        self.tell_notes(at)?;
-        self.core.succeeded(rows);
-        self.done(kind_of(&stmt.kind), Some(rows))
+        Ok(rows)
     }
+}
+
+/// For a change that gives no rows.
+struct NoRows;
+
+impl RowSink for NoRows {
+    fn rows(&mut self, _: &ResultRows<'_>) -> Result<(), SqlError> {
+        Err(SqlError::internal("a statement without OUTPUT has given a row"))
+    }
+}
+
+/// Runs a bound query as a statement.
+#[inline]
+pub(in crate::batch) fn query(
+    plan: &QueryPlan,
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    vars: &mut [Value],
+) -> Ran {
+    core.run.notes.clear();
+    let columns = plan.columns();
+    let returns = !columns.is_empty();
+    let begun = core.begin_statement(plan.needs().reads_data());
+    if let Err(error) = begun.and_then(|()| core.tell_transactions(sink)) {
+        return Ran::failed(error);
+    }
+    let mut out = ToSink::new(sink, columns, core.options.textsize);
+    out.origins =
+        plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
+    out.order = plan.order();
+    let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
+    let result = result.and_then(|rows| out.finish().map(|()| rows));
+    let begun = out.begun;
+    let result = core.end_statement(result);
+    Ran { result, shown: begun && returns, owes: !begun && returns, is_step: !returns }
+}
+
+/// Runs a bound change of rows as a statement, with its triggers. `ahead` is what
+/// [`DmlPlan::look_ahead`] has found, if it was asked; `catching`: a CATCH around the statement
+/// waits for errors of its triggers.
+#[inline]
+pub(in crate::batch) fn change(
+    plan: &DmlPlan,
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    vars: &mut [Value],
+    ahead: Option<ExpectedRow>,
+    catching: bool,
+) -> Ran {
+    if core.transactions.client.doomed {
+        return Ran::failed(errors::doomed());
+    }
+    core.run.notes.clear();
+    let begun = core.begin_statement(true);
+    if let Err(error) = begun.and_then(|()| core.tell_transactions(sink)) {
+        return Ran::failed(error);
+    }
+    let columns = plan.columns();
+    let (mut shown, mut owes) = (false, false);
+    let mut result = if columns.is_empty() {
+        plan.run(&mut ExecCtx { session: core, vars }, &mut NoRows, ahead)
+    } else {
+        let mut out = ToSink::new(sink, columns, core.options.textsize);
+        let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out, ahead);
+        let result = result.and_then(|rows| out.finish().map(|()| rows));
+        (shown, owes) = (out.begun, !out.begun);
+        result
+    };
+    if result.is_ok() && !core.run.triggers.fired.is_empty() {
+        // Statements of triggers have notes of their own.
+        let notes = std::mem::take(&mut core.run.notes);
+        let fired = core.fire_triggers(sink, catching);
+        core.run.notes = notes;
+        result = fired.and(result);
+    }
+    Ran { result: core.end_statement(result), shown, owes, is_step: false }
 }

@@ -5,7 +5,7 @@
 use types::{DataType, MAX_ROW, ResultRows, RowItems, SqlError, Value};
 
 use exec::operators::context::RowSink;
-use exec::output::{ColumnInfo, MadeRows, Origins, Sink};
+use session::output::{ColumnInfo, MadeRows, Origins, Sink};
 
 /// Passes a query's rows on; the header goes out with the first row, so that a statement that must
 /// be compiled again has not shown anything yet.

@@ -11,11 +11,12 @@ use types::{ResultRows, SqlError, Value, msg};
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
+use crate::batch::scope;
 use exec::cursor::{Body, BufferRow, To};
-use exec::state::cursors::{Concurrency, Cursor};
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::program::BatchParam;
+use session::state::cursors::{Concurrency, Cursor};
 
 impl Run<'_> {
     /// sp_cursor @cursor, @optype, @rownum, @table [, values...]: changes, locks or shows rows of
@@ -77,8 +78,8 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
         let batch = instance.batches().get(self.core, text, params)?;
-        let (flow, status) = self.nested_batch(&batch, vars)?;
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        let (flow, status) = self.in_scope(&batch, vars, scope::Body::Text)?;
+        Ok((flow, if status == 0 { self.core.run.results.error_number } else { status }))
     }
 
     fn insert_through(

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use plan::cursor::Model;
-use types::{ResultRows, SqlError};
+use types::{SqlError, Value};
 
 use super::open::Header;
 use super::{ROWS, invalid, number, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, check_fetch, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use exec::cursor::{Body, BufferRow, Status, To};
-use exec::output::give_each;
-use exec::state::cursors::{Current, Cursor};
 use programs::arguments::Arg;
+use session::output::MadeRows;
+use session::state::cursors::{Current, Cursor};
 
 /// Which rows a fetch asks for.
 #[derive(Clone, Copy, Debug)]
@@ -166,27 +166,48 @@ impl Run<'_> {
         to: To,
         count: i64,
     ) -> Result<u64, SqlError> {
-        let mut to = to;
-        let mut rows = 0;
-        while (rows as i64) < count {
-            self.core.check_cancel()?;
-            let status = fetch(self.core, cursor, body, to)?;
-            let mark = body.mark();
-            if body.buffer.first.is_none() {
-                body.buffer.first = Some(mark.clone());
+        let (mut to, mut rows) = (to, 0);
+        let mut made = MadeRows::default();
+        let result = loop {
+            if rows as i64 >= count {
+                break Ok(());
             }
-            body.buffer.last = Some(mark);
-            if status == Status::End {
-                break;
+            match self.forward_one(cursor, body, to, &mut made) {
+                Ok(true) => (rows, to) = (rows + 1, To::Next),
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
             }
-            keep_in_buffer(body, status, false);
-            self.core.acknowledge_reads()?;
-            let row = row_with_state(body, status);
-            self.sink.rows(&ResultRows::one(&row))?;
-            rows += 1;
-            to = To::Next;
+        };
+        // The rows before an error are the client's before it.
+        let sent = made.flush(width(body), |rows| self.sink.rows(rows));
+        sent.and(result).map(|()| rows)
+    }
+
+    /// Fetches a row that goes to the client; false when there is none.
+    fn forward_one(
+        &mut self,
+        cursor: &Cursor,
+        body: &mut Body,
+        to: To,
+        made: &mut MadeRows,
+    ) -> Result<bool, SqlError> {
+        self.core.check_cancel()?;
+        let status = fetch(self.core, cursor, body, to)?;
+        let mark = body.mark();
+        if body.buffer.first.is_none() {
+            body.buffer.first = Some(mark.clone());
         }
-        Ok(rows)
+        body.buffer.last = Some(mark);
+        if status == Status::End {
+            return Ok(false);
+        }
+        keep_in_buffer(body, status, false);
+        self.core.acknowledge_reads()?;
+        let row = row_with_state(body, status);
+        if add_row(made, row)? {
+            made.flush(width(body), |rows| self.sink.rows(rows))?;
+        }
+        Ok(true)
     }
 
     /// Fills the buffer backward; false when the beginning was met before it was full.
@@ -225,9 +246,29 @@ impl Run<'_> {
     fn send_buffer(&mut self, body: &mut Body) -> Result<u64, SqlError> {
         self.core.acknowledge_reads()?;
         let rows = std::mem::take(&mut body.buffer.values);
-        give_each(self.sink, rows.iter().rev())?;
-        Ok(rows.len() as u64)
+        let count = rows.len() as u64;
+        let mut made = MadeRows::default();
+        for row in rows.into_iter().rev() {
+            if add_row(&mut made, row)? {
+                made.flush(width(body), |rows| self.sink.rows(rows))?;
+            }
+        }
+        made.flush(width(body), |rows| self.sink.rows(rows))?;
+        Ok(count)
     }
+}
+
+/// Adds a row to those that go to the client together; true: they are to go now.
+fn add_row(made: &mut MadeRows, row: Vec<Value>) -> Result<bool, SqlError> {
+    made.add(|values| {
+        values.extend(row);
+        Ok(())
+    })
+}
+
+/// Values of a row for the client: the columns, and what has become of the row.
+fn width(body: &Body) -> usize {
+    body.plan.columns.len() + 1
 }
 
 /// Keeps where the row that was just fetched is, and where it is sent later its values.

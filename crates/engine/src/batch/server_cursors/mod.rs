@@ -17,9 +17,9 @@ use types::{DataType, SqlError, Value, msg};
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
 use exec::cursor::{Body, Status};
-use exec::output::{ColumnInfo, StatementEnd, StatementKind};
-use exec::state::cursors::{Concurrency, Cursor};
 use programs::arguments::Arg;
+use session::output::{ColumnInfo, StatementEnd, StatementKind};
+use session::state::cursors::{Concurrency, Cursor};
 
 /// Scroll options.
 mod scroll {
@@ -63,7 +63,7 @@ fn invalid(procedure: &str, parameter: &str) -> SqlError {
 
 /// The name under which positioned statements of the engine's own find a cursor.
 fn hidden_name(handle: i32) -> String {
-    format!("{}{handle}", exec::state::cursors::HIDDEN)
+    format!("{}{handle}", session::state::cursors::HIDDEN)
 }
 
 fn quoted(name: &str) -> String {
@@ -91,7 +91,7 @@ impl Run<'_> {
 
     fn server_cursor(&self, procedure: &str, arg: Option<&Arg>) -> Result<Arc<Cursor>, SqlError> {
         let handle = number(arg).unwrap_or(0) as i32;
-        self.core.cursors.by_handle(handle).ok_or_else(|| {
+        self.core.objects.cursors.by_handle(handle).ok_or_else(|| {
             SqlError::of(msg::CURSOR_HANDLE_INVALID, [&procedure, &format_args!("{handle:x}")])
         })
     }
@@ -103,11 +103,11 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         let handle = args.next();
         if number(handle.as_ref()) == Some(-1) {
-            self.core.cursors.release_all();
+            self.core.objects.cursors.release_all();
             return Ok((Flow::Next, 0));
         }
         let cursor = self.server_cursor("sp_cursorclose", handle.as_ref())?;
-        self.core.cursors.release(cursor.info.handle);
+        self.core.objects.cursors.release(cursor.info.handle);
         Ok((Flow::Next, 0))
     }
 
@@ -125,7 +125,7 @@ impl Run<'_> {
                 if name.is_empty() {
                     return Err(invalid("sp_cursoroption", "value").into());
                 }
-                self.core.cursors.declare(name, true, cursor.clone())?;
+                self.core.objects.cursors.declare(name, true, cursor.clone())?;
                 *cursor.info.name.lock() = name.into();
             }
             // Large values are always sent whole.

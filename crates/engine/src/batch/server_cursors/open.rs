@@ -13,13 +13,14 @@ use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_colum
 use crate::batch::cursors::{NewCursor, compile, open};
 use crate::batch::origins;
 use crate::batch::run::{Failure, Flow, Run};
-use exec::output::{ColumnInfo, Origin, Origins, Sink};
-use exec::state::cursors::{Concurrency, Cursor};
-use exec::state::handles::Declared;
+use crate::batch::scope::Body;
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::compiled::Compiled;
 use programs::program::Op;
+use session::output::{ColumnInfo, Origin, Origins, Sink};
+use session::state::cursors::{Concurrency, Cursor};
+use session::state::handles::Declared;
 
 /// Status of an open that has fetched all rows and closed the cursor.
 const CLOSED: i32 = 16;
@@ -165,7 +166,7 @@ impl Run<'_> {
             OpenArgs { cursor, scroll: args.next(), concurrency: args.next(), rows: args.next() };
         let (prepared, batch) = self.prepare(text, declared)?;
         if let Some(old) = handle.as_ref().and_then(crate::batch::dynamic::number_of) {
-            self.core.handles.remove(old);
+            self.core.objects.handles.remove(old);
         }
         self.keep(handle, prepared.clone())?;
         self.open_server_cursor(&prepared.declared, &batch, &outs, args)
@@ -208,12 +209,12 @@ impl Run<'_> {
         self.core.end_statement(opened)?;
         let handle = cursor.info.handle;
         *cursor.info.name.lock() = hidden_name(handle).into();
-        self.core.cursors.keep(cursor.clone());
-        self.core.cursors.declare(&hidden_name(handle), true, cursor.clone())?;
+        self.core.objects.cursors.keep(cursor.clone());
+        self.core.objects.cursors.declare(&hidden_name(handle), true, cursor.clone())?;
         let status = match self.first_rows(&cursor, &header, asked.options, outs) {
             Ok(status) => status,
             Err(error) => {
-                self.core.cursors.release(handle);
+                self.core.objects.cursors.release(handle);
                 return Err(error);
             }
         };
@@ -265,7 +266,7 @@ impl Run<'_> {
         let wanted = number(outs.rows.as_ref()).filter(|n| *n > 0).unwrap_or(ROWS);
         let given = self.fetch_block(cursor, Block::Next, wanted, Some(header))?;
         if options & scroll::AUTO_CLOSE != 0 && (given as i64) < wanted {
-            self.core.cursors.release(cursor.info.handle);
+            self.core.objects.cursors.release(cursor.info.handle);
             return Ok(CLOSED);
         }
         Ok(0)
@@ -279,14 +280,14 @@ impl Run<'_> {
         outs: &OpenArgs,
     ) -> Result<(Flow, i32), Failure> {
         self.sink.message(&SqlError::of(msg::EXECUTING_DIRECTLY, []))?;
-        let (flow, status) = self.nested_batch(batch, vars)?;
+        let (flow, status) = self.in_scope(batch, vars, Body::Text)?;
         if flow == Flow::Next {
             for arg in [&outs.cursor, &outs.scroll, &outs.concurrency] {
                 self.put(arg.as_ref(), 0)?;
             }
-            self.put(outs.rows.as_ref(), self.core.rowcount as i64)?;
+            self.put(outs.rows.as_ref(), self.core.run.results.rowcount as i64)?;
         }
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        Ok((flow, if status == 0 { self.core.run.results.error_number } else { status }))
     }
 }
 

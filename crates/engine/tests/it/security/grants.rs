@@ -324,3 +324,39 @@ fn a_call_that_is_bound_asks_for_rights_again() {
     owner(&instance, &["ALTER AUTHORIZATION ON p TO SCHEMA OWNER", "GRANT EXECUTE ON p TO ann"]);
     assert_eq!(allowed(&mut ann, call), "2");
 }
+
+/// A right that goes while its statement waits for whoever takes it is gone.
+#[test]
+fn a_right_that_is_taken_back_meanwhile_is_used_by_nobody() {
+    let cases = [
+        ("GRANT SELECT ON t TO ann WITH GRANT OPTION", "GRANT SELECT ON t TO carl", 15151),
+        ("GRANT CONTROL ON t TO ann", "DENY INSERT ON t TO carl", 15151),
+        ("ALTER ROLE db_securityadmin ADD MEMBER ann", "REVOKE CONNECT FROM carl", 4613),
+        ("GRANT ALTER ANY ROLE TO ann", "ALTER ROLE r ADD MEMBER carl", 15151),
+        ("GRANT CREATE ROLE TO ann", "CREATE ROLE s", 262),
+        ("GRANT ALTER ANY USER TO ann", "DROP USER carl", 15247),
+        ("GRANT TAKE OWNERSHIP ON t TO ann", "ALTER AUTHORIZATION ON t TO ann", 15247),
+    ];
+    for (give, use_it, error) in cases {
+        let instance = new();
+        owner(&instance, &["CREATE USER carl WITHOUT LOGIN", "CREATE ROLE r", give]);
+        let take = match give.strip_prefix("GRANT ") {
+            Some(right) => {
+                let right = right.replace(" WITH GRANT OPTION", " CASCADE");
+                format!("REVOKE {}", right.replace(" TO ann", " FROM ann"))
+            }
+            None => give.replace("ADD", "DROP"),
+        };
+        let mut ann = login(&instance, "ann", "d");
+        let mut taker = instance.session().unwrap();
+        taker.use_database("d").unwrap();
+        allowed(&mut taker, &format!("BEGIN TRAN; {take}"));
+        let waiting = std::thread::spawn(move || said(&mut ann, use_it));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert!(!waiting.is_finished(), "{use_it} did not wait");
+        allowed(&mut taker, "COMMIT");
+        let said = waiting.join().unwrap();
+        assert!(said.starts_with("Msg ") && !said.contains("Msg 1205"), "{use_it}: {said}");
+        assert!(said.contains(&format!("Msg {error}:")), "{use_it}: {said}");
+    }
+}

@@ -3,7 +3,7 @@
 //! share unless it is forced.
 
 use super::key::Key;
-use crate::operators::memory::Share;
+use session::query_memory::Share;
 use types::{SqlError, Value, pack_row, unpack_row};
 
 /// Bytes of a piece of memory, once there is more than a little.

@@ -6,7 +6,7 @@
 
 use super::key::{Key, Keys};
 use super::rows::{Place, Rows};
-use crate::operators::memory::Share;
+use session::query_memory::Share;
 
 /// The table.
 #[derive(Default)]

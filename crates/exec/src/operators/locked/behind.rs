@@ -9,12 +9,12 @@
 use super::entries::is_row_wanted;
 use super::{LockedScan, Name, Rows};
 use crate::operators::decode::index_place;
-use crate::operators::memory::Share;
 use crate::operators::pending::{FEW, Pending};
 use crate::operators::rt::Rt;
 use crate::operators::scan::may_be_long;
 use access::{IndexEntry, Rid, RowBatch};
 use plan::nodes::{Path, ScanPlan};
+use session::query_memory::Share;
 use std::ops::Range;
 use storage::{Base, IndexStore, corrupt_row};
 use types::row::has_overflow;

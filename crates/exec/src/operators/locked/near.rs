@@ -5,11 +5,11 @@
 //! tree beyond one node is taken from the statement's grant.
 
 use super::{Name, Rows};
-use crate::operators::memory::Share;
 use crate::operators::rt::Rt;
 use access::{AccessError, Beside, ReadMode, RowBatch};
 use pages::PAGE_SIZE;
 use plan::nodes::ScanPlan;
+use session::query_memory::Share;
 use storage::RowPlace;
 use types::SqlError;
 

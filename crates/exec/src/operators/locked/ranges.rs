@@ -12,7 +12,7 @@ use plan::nodes::{ScanPlan, SeekSpec};
 use std::ops::Bound;
 use storage::access_error;
 use storage::left::Left;
-use storage::write::wait;
+use storage::left::wait;
 use txn::Grant;
 use types::{KeyPart, SqlError};
 
@@ -104,7 +104,7 @@ impl LockedScan {
             }
             source = self.next_range(plan, rt, tree.clone())?;
             if matches!(source, Source::Range { .. }) {
-                rt.session().scanned(&plan.db, &plan.store.table);
+                rt.session().run.scanned(&plan.db, &plan.store.table);
             }
         }
         Ok((false, Source::Done))

@@ -71,7 +71,9 @@ impl LockedScan {
         if !cursor.next_batch(ReadMode::Current, &mut skip.seen).map_err(fail)? {
             return Ok(());
         }
-        match skip.take(&mut cursor, ReadMode::Current, plan.backward).map_err(fail)? {
+        let found = skip.take(&mut cursor, ReadMode::Current, plan.backward).map_err(fail)?;
+        self.passed.add(skip.seen.take_writers());
+        match found {
             Some(found) => {
                 self.set_ranges(plan, found);
                 self.skip = Some(skip);

@@ -36,6 +36,7 @@ impl Scan {
             return Ok(None);
         }
         let taken = skip.take(&mut cursor, mode, self.backward).map_err(fail)?;
+        self.passed.add(skip.seen.take_writers());
         let Some(mut ranges) = taken else { return Ok(skip.left().cloned()) };
         if !self.backward {
             ranges.reverse();

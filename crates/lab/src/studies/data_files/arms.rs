@@ -5,9 +5,8 @@ use super::{
     PUBLISHED, SCATTERED, SECOND, SESSION_COUNTS, SESSIONS, SPINDLES, TEST_1, TEST_2, TWO,
     WRITE_SCATTERED,
 };
-use crate::frame::{Arm, On, Scale, Step};
-use crate::work::{Config, DataLayout, LogBlock, LogLayout, Work};
-use crate::work_tsql::{LoadRow, TsqlWork};
+use crate::study::{Arm, On, Scale, Step};
+use targets::work::{Config, DataLayout, LoadRow, LogBlock, LogLayout, TsqlWork, Work};
 
 /// Levels of files that are added later.
 pub(super) const EIGHT: &str = "8 from the start";
@@ -82,7 +81,7 @@ fn heap(scale: Scale, s: &Sizes, connections: u32) -> Vec<Step> {
 /// A load of one row a page under a clustered index, and its checkpoint.
 fn pages(scale: Scale, s: &Sizes) -> Vec<Step> {
     let each = s.page_rows / u64::from(CONNECTIONS);
-    let all = crate::target::tsql::loaded(CONNECTIONS, each);
+    let all = targets::work::loaded(CONNECTIONS, each);
     vec![
         Step::prepare(TsqlWork::MakeRows(LoadRow::Page)),
         Step::measure(LOAD, TsqlWork::InsertRows(LoadRow::Page, CONNECTIONS, each)),
@@ -127,7 +126,7 @@ fn later(s: &Sizes, level: &'static str) -> Arm {
     }
     steps.push(Step::prepare(Work::Checkpoint));
     steps.push(Step::measure(SECOND, Work::Load(CONNECTIONS, each)));
-    let both = crate::target::tsql::loaded(CONNECTIONS, each) * 2;
+    let both = targets::work::loaded(CONNECTIONS, each) * 2;
     steps.push(Step::prepare(TsqlWork::CheckRows(both)));
     on_real(arm(LATER, level.into(), config(s, key.into(), files, 1), steps))
 }

@@ -10,11 +10,11 @@
 
 mod arms;
 
-use crate::frame::{
+use crate::study::{
     Baseline, CellRef, Claim, Compare, Needs, Printed, Published, PublishedWait, Scale, Study,
 };
-use crate::work::Knob;
 use arms::{Sizes, sizes};
+use targets::work::Knob;
 
 /// Factors: what is varied, where, with which rows.
 const ONE: &str = "files on one array";

@@ -12,7 +12,7 @@ use catalog::{
 };
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use syntax::ast::ReferentialAction;
 use types::Value;
 

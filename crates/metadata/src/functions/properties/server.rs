@@ -1,11 +1,12 @@
 //! What SERVERPROPERTY and CONNECTIONPROPERTY know: of the instance, and of the session's
 //! connection.
 
-use super::{PRODUCT_VERSION, SERVER_NAME, collation_value, flag};
+use super::{collation_value, flag};
+use crate::product::{PRODUCT_VERSION, SERVER_NAME};
 use crate::views::{self, SystemView};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use logical::view::ViewDef;
+use session::state::SessionCore;
 use types::{Collation, SqlError, Value};
 
 pub(super) fn server(property: &str, session: &SessionCore) -> Result<Value, SqlError> {

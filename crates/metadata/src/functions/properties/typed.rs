@@ -2,13 +2,12 @@
 //! collations.
 
 use super::{catalog_seen, flag, table_of};
-use crate::functions::metadata;
 use crate::views;
 use catalog::{Catalog, ModuleKind, fold_name};
-use ddl::computed_def::nature_of;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
-use exec::state::SessionCore;
+use ddl::table_def::computed::nature_of;
+use session::state::SessionCore;
 use types::{Collation, DataType, Value};
 
 pub(super) fn collation_value(collation: Collation, property: &str) -> Value {
@@ -28,7 +27,7 @@ pub(super) fn collation_value(collation: Collation, property: &str) -> Value {
 }
 
 pub(super) fn type_value(catalog: &Catalog, name: &str, property: &str) -> Value {
-    let parts = metadata::name_parts(name).unwrap_or_default();
+    let parts = crate::names::name_parts(name).unwrap_or_default();
     let schema = parts.get(1).map_or("", String::as_str);
     let alias = parts.first().and_then(|name| catalog.find_type(schema, name));
     let built_in = || DataType::from_name(parts.first().map_or("", String::as_str), &[]).ok();

@@ -16,7 +16,7 @@ const fn bytes(len: u16) -> DataType {
 }
 
 /// All columns.
-pub const COLUMNS: &[ViewColumn] = &[
+pub(crate) const COLUMNS: &[ViewColumn] = &[
     ("Current LSN", text(23), false),
     ("Operation", text(31), false),
     ("Context", text(31), false),
@@ -154,28 +154,28 @@ const fn at(name: &str) -> usize {
     position(COLUMNS, name)
 }
 
-pub const CURRENT_LSN: usize = at("Current LSN");
-pub const OPERATION: usize = at("Operation");
-pub const CONTEXT: usize = at("Context");
-pub const TRANSACTION_ID: usize = at("Transaction ID");
-pub const LOG_RECORD_LENGTH: usize = at("Log Record Length");
-pub const PREVIOUS_LSN: usize = at("Previous LSN");
-pub const ALLOCUNITID: usize = at("AllocUnitId");
-pub const ALLOCUNITNAME: usize = at("AllocUnitName");
-pub const PAGE_ID: usize = at("Page ID");
-pub const SLOT_ID: usize = at("Slot ID");
-pub const PARTITIONID: usize = at("PartitionId");
-pub const NUM_ELEMENTS: usize = at("Num Elements");
-pub const OFFSET_IN_ROW: usize = at("Offset in Row");
-pub const MODIFY_SIZE: usize = at("Modify Size");
-pub const CHECKPOINT_BEGIN: usize = at("Checkpoint Begin");
-pub const BEGIN_TIME: usize = at("Begin Time");
-pub const XACT_ID: usize = at("Xact ID");
-pub const END_TIME: usize = at("End Time");
-pub const DESCRIPTION: usize = at("Description");
-pub const ROWLOG_CONTENTS_0: usize = at("RowLog Contents 0");
-pub const ROWLOG_CONTENTS_1: usize = at("RowLog Contents 1");
-pub const ROWLOG_CONTENTS_2: usize = at("RowLog Contents 2");
-pub const PAGEFORMAT_PAGETYPE: usize = at("PageFormat PageType");
-pub const PAGEFORMAT_PAGELEVEL: usize = at("PageFormat PageLevel");
-pub const LOG_RECORD: usize = at("Log Record");
+pub(crate) const CURRENT_LSN: usize = at("Current LSN");
+pub(crate) const OPERATION: usize = at("Operation");
+pub(crate) const CONTEXT: usize = at("Context");
+pub(crate) const TRANSACTION_ID: usize = at("Transaction ID");
+pub(crate) const LOG_RECORD_LENGTH: usize = at("Log Record Length");
+pub(crate) const PREVIOUS_LSN: usize = at("Previous LSN");
+pub(crate) const ALLOCUNITID: usize = at("AllocUnitId");
+pub(crate) const ALLOCUNITNAME: usize = at("AllocUnitName");
+pub(crate) const PAGE_ID: usize = at("Page ID");
+pub(crate) const SLOT_ID: usize = at("Slot ID");
+pub(crate) const PARTITIONID: usize = at("PartitionId");
+pub(crate) const NUM_ELEMENTS: usize = at("Num Elements");
+pub(crate) const OFFSET_IN_ROW: usize = at("Offset in Row");
+pub(crate) const MODIFY_SIZE: usize = at("Modify Size");
+pub(crate) const CHECKPOINT_BEGIN: usize = at("Checkpoint Begin");
+pub(crate) const BEGIN_TIME: usize = at("Begin Time");
+pub(crate) const XACT_ID: usize = at("Xact ID");
+pub(crate) const END_TIME: usize = at("End Time");
+pub(crate) const DESCRIPTION: usize = at("Description");
+pub(crate) const ROWLOG_CONTENTS_0: usize = at("RowLog Contents 0");
+pub(crate) const ROWLOG_CONTENTS_1: usize = at("RowLog Contents 1");
+pub(crate) const ROWLOG_CONTENTS_2: usize = at("RowLog Contents 2");
+pub(crate) const PAGEFORMAT_PAGETYPE: usize = at("PageFormat PageType");
+pub(crate) const PAGEFORMAT_PAGELEVEL: usize = at("PageFormat PageLevel");
+pub(crate) const LOG_RECORD: usize = at("Log Record");

@@ -22,8 +22,8 @@ use catalog::Db;
 use catalog::clock::log_text;
 use catalog::errors::db_error;
 use columns::COLUMNS;
-use exec::state::SessionCore;
 use operation::Summary;
+use session::state::SessionCore;
 use units::Units;
 pub(super) use units::alloc_unit_id;
 
@@ -34,7 +34,7 @@ const PIECE_BYTES: usize = 4 << 20;
 const MAX_BYTES: usize = 8000;
 
 /// sys.fn_dblog.
-pub static FN_DBLOG: DbLog = DbLog;
+pub(crate) static FN_DBLOG: DbLog = DbLog;
 
 /// The table function.
 pub struct DbLog;

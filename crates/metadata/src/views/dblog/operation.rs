@@ -248,7 +248,7 @@ impl<'a> Summary<'a> {
 
     /// [RowLog Contents 0] to 2: bytes before or inserted, bytes after, key. Of the bytes before
     /// only those at the beginning that no earlier record of the transaction has.
-    pub fn fill_contents(&self, row: &mut [Value]) {
+    pub(crate) fn fill_contents(&self, row: &mut [Value]) {
         let Some(first) = self.first else { return };
         let (before, after, key): (&[u8], &[u8], Option<&[u8]>) = match first.op {
             PageOp::Insert { key, value, .. } => (value, &[], key),

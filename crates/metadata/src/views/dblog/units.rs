@@ -11,7 +11,7 @@ use catalog::Db;
 use catalog::systables::{ALL, FIRST_USER_UNIT};
 
 /// sys.allocation_units.allocation_unit_id of a unit.
-pub fn alloc_unit_id(unit: UnitId) -> i64 {
+pub(crate) fn alloc_unit_id(unit: UnitId) -> i64 {
     (72_057_594_037_927_936 + (u64::from(unit.0) << 16)) as i64
 }
 

@@ -9,7 +9,7 @@ mod refused;
 use crate::support::{Db, TestTxn, create, new_page, open, spec};
 use ringwood_pages::{
     ApplyCtx, Before, Lsn, PAGE_SIZE, Page, PageError, PageId, PageMut, PageType, RecordBuilder,
-    RecordView, TxnId, Unit, UnitId, apply,
+    RecordView, RowUpdate, TxnId, Unit, UnitId, apply,
 };
 use sim::SimDisk;
 use std::collections::BTreeMap;
@@ -179,7 +179,15 @@ impl Load {
             0 => rec.ghost(slot, &old, None),
             1 => {
                 let n = body.len().min(bytes.len());
-                rec.update(slot, 0, &old, None, 0, Before::whole(&body[..n]), &bytes[..n])
+                rec.update(&RowUpdate {
+                    slot,
+                    flags: 0,
+                    old: &old,
+                    key: None,
+                    at: 0,
+                    before: Before::whole(&body[..n]),
+                    new_bytes: &bytes[..n],
+                })
             }
             _ if page.free_bytes() + body.len() >= bytes.len() => {
                 rec.replace(slot, 0, &old, None, body, &bytes)

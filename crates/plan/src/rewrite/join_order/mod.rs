@@ -20,10 +20,10 @@ use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::estimate;
 use crate::owners::Owners;
-use bind::Binder;
+use crate::statement::Statement;
 use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinHint, JoinKind, Logical};
 use orders::{Orders, Wish};
 use search::{Effort, Tree};
@@ -39,7 +39,7 @@ const BETTER: f64 = 0.95;
 pub static RULE: Rewrite = Rewrite {
     name: "JoinOrder",
     apply: |logical, pass| {
-        if pass.binder.force_order { logical } else { node(logical, None, pass) }
+        if pass.statement.force_order { logical } else { node(logical, None, pass) }
     },
 };
 
@@ -171,10 +171,10 @@ impl Parts {
             false => Graph::as_written(self.relations, self.conditions),
         };
         let searched = searched && !pass.is_over();
-        let tree = match &mut pass.binder.any_plan {
+        let tree = match &mut pass.statement.any_plan {
             Some(chance) => search::any(count, chance),
             None if !searched => Tree::written(count),
-            None => best(&mut graph, count, wish, pass.binder),
+            None => best(&mut graph, count, wish, pass.statement),
         };
         if tree != Tree::written(count) {
             pass.changed();
@@ -188,15 +188,20 @@ impl Parts {
     }
 }
 
-fn best(graph: &mut Graph, count: usize, wish: Option<Wish>, binder: &mut Binder<'_>) -> Tree {
+fn best(
+    graph: &mut Graph,
+    count: usize,
+    wish: Option<Wish>,
+    statement: &mut Statement<'_>,
+) -> Tree {
     let written = Tree::written(count);
-    let over = || binder.check_cancel().is_err();
+    let over = || statement.check_cancel().is_err();
     let mut effort = Effort { over: &over, steps: 0 };
     let orders =
-        if binder.join_methods.merge { Orders::of(graph, wish) } else { Orders::default() };
+        if statement.join_methods.merge { Orders::of(graph, wish) } else { Orders::default() };
     let found = search::search(graph, &orders, &mut effort);
     let steps = effort.steps;
-    binder.applied.steps += steps;
+    statement.applied.steps += steps;
     // The statement has been cancelled: any order will do.
     let Some((found, cost)) = found else { return written };
     if cost < search::cost(graph, &orders, &written) * BETTER { found } else { written }

@@ -9,8 +9,8 @@
 
 use super::graph::{Graph, Set, members, only};
 use super::orders::Orders;
+use crate::chance::Chance;
 use crate::cost::{BUILD, GIVEN, MERGED, PAIR, PROBE};
-use bind::chance::Chance;
 use smallvec::SmallVec;
 
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.

@@ -4,7 +4,7 @@
 use super::groups::{Groups, put_outer};
 use crate::rewrite::rule::Pass;
 use expr::Expr;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical};
 
 /// An APPLY, or what is the same. `asked`: so many of the left rows are wanted at most.
@@ -18,7 +18,7 @@ pub fn joined(
 ) -> Logical {
     let groups = match super::is_full(pass) {
         true => None,
-        false => Groups::of_query(&right, &args, asked, pass.binder),
+        false => Groups::of_query(&right, &args, asked, pass.statement),
     };
     let fits = |groups: &Groups| {
         let computed = groups.exprs.iter().flatten();
@@ -30,7 +30,7 @@ pub fn joined(
         return Logical::Apply { outer, left, right, args };
     };
     pass.changed();
-    let renamed = groups.rename(pass.binder);
+    let renamed = groups.rename(pass.statement);
     let (right, on) = (Input::new(groups.grouped()), groups.on);
     let joined = Logical::Join { kind: JoinKind::Left, left, right, on, hint: None };
     let values = Logical::Project { input: Input::new(joined), exprs: renamed };

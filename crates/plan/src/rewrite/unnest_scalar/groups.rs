@@ -7,10 +7,10 @@ use super::{FEW_ROWS, condition_may_fail, may_fail};
 use crate::access_path::{can_seek, read_cost, with_conditions};
 use crate::cost::{GROUPED, PROBE};
 use crate::estimate;
-use bind::Binder;
+use crate::statement::Statement;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, CompareExpr, Expr, Pred, SubRef};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{GroupCol, Logical};
 use std::sync::Arc;
 use syntax::ast::CompareOp;
@@ -39,11 +39,15 @@ pub type Args = [(usize, Expr)];
 impl Groups {
     /// Of a correlated subquery that is better computed for all outer rows, which are so many, at
     /// once; and the column that is its value.
-    pub fn of(sub: &SubRef, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Groups, ColId)> {
-        let known = binder.subqueries.get(sub.id).filter(|_| !sub.cacheable)?;
+    pub fn of(
+        sub: &SubRef,
+        outer_rows: f64,
+        statement: &mut Statement<'_>,
+    ) -> Option<(Groups, ColId)> {
+        let known = statement.subqueries.get(sub.id).filter(|_| !sub.cacheable)?;
         let [column] = known.wanted[..] else { return None };
         let logical = Arc::clone(&known.logical);
-        Some((Groups::of_query(&logical, &sub.args, outer_rows, binder)?, column))
+        Some((Groups::of_query(&logical, &sub.args, outer_rows, statement)?, column))
     }
 
     /// Of a query that has these parameters.
@@ -51,10 +55,10 @@ impl Groups {
         logical: &Logical,
         args: &Args,
         outer_rows: f64,
-        binder: &mut Binder<'_>,
+        statement: &mut Statement<'_>,
     ) -> Option<Groups> {
         // By loops alone each outer row would be compared with all groups.
-        if args.is_empty() || outer_rows <= FEW_ROWS || !binder.join_methods.hash {
+        if args.is_empty() || outer_rows <= FEW_ROWS || !statement.join_methods.hash {
             return None;
         }
         let (exprs, aggregates, inner) = shape(logical)?;
@@ -64,7 +68,7 @@ impl Groups {
         for pred in preds {
             match correlated(pred, args, &slots) {
                 Some((own, outer, collation)) => {
-                    let output = binder.new_col();
+                    let output = statement.new_col();
                     keys.push(GroupCol { output, expr: own, collation });
                     on.push(Pred::Compare(Box::new(CompareExpr {
                         op: CompareOp::Equal,
@@ -82,7 +86,7 @@ impl Groups {
             .map_or_else(|| estimate::rows(source), |(get, own)| read_cost(get, &own));
         let groups = Groups { input, inside, keys, on, aggregates, exprs, slots, read };
         let fits = !groups.keys.is_empty()
-            && !mentions(&groups.grouped(), &groups.slots, &binder.subqueries)
+            && !mentions(&groups.grouped(), &groups.slots, &statement.subqueries)
             && !is_cheap(source, &groups.keys, outer_rows);
         fits.then_some(groups)
     }
@@ -102,9 +106,9 @@ impl Groups {
 
     /// Gives the aggregates columns of their own, so that the query may stand in more places than
     /// one; for each old one its value for an outer row: NULL without a group, 0 for COUNT.
-    pub fn rename(&mut self, binder: &mut Binder<'_>) -> Vec<(ColId, Expr)> {
+    pub fn rename(&mut self, statement: &mut Statement<'_>) -> Vec<(ColId, Expr)> {
         let renamed = self.aggregates.iter_mut().map(|aggregate| {
-            let new = binder.new_col();
+            let new = statement.new_col();
             let zero = match aggregate.kind {
                 AggKind::Count => Some(Value::Int(0)),
                 AggKind::CountBig => Some(Value::BigInt(0)),

@@ -18,7 +18,7 @@ use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::estimate;
 use expr::{Expr, Pred};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical, TopSpec};
 use types::Value;
 use value::Values;
@@ -93,7 +93,7 @@ fn filtered(
     for pred in with {
         let unnested = match is_full(pass) {
             true => None,
-            false => strict::unnested(&pred, outer_rows, pass.binder),
+            false => strict::unnested(&pred, outer_rows, pass.statement),
         };
         match unnested {
             Some((right, on, pred)) => {

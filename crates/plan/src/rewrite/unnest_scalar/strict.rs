@@ -2,17 +2,17 @@
 //! that an inner join does, which may be ordered with others.
 
 use super::groups::Groups;
-use bind::Binder;
+use crate::statement::Statement;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr, Pred, SubRef};
-use logical::input::Input;
 use logical::tree::Logical;
+use logical::tree::input::Input;
 
 /// What to join, on what, and the condition over its column.
 pub fn unnested(
     pred: &Pred,
     outer_rows: f64,
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
 ) -> Option<(Logical, Vec<Pred>, Pred)> {
     let Pred::Compare(compare) = pred else { return None };
     let sub = match (strict_subquery(&compare.left), strict_subquery(&compare.right)) {
@@ -20,7 +20,7 @@ pub fn unnested(
         (None, Some(sub)) if !compare.left.has_subquery() => sub,
         _ => return None,
     };
-    let (groups, column) = Groups::of(sub, outer_rows, binder)?;
+    let (groups, column) = Groups::of(sub, outer_rows, statement)?;
     let outer = |leaf: &Expr| matches!(leaf, Expr::Param(slot) if groups.slots.contains(slot));
     let mut mentioned = false;
     let exprs = groups.exprs.iter().flatten();

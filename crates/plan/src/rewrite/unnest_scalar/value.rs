@@ -7,7 +7,7 @@
 use super::groups::{Groups, put_outer};
 use crate::rewrite::rule::Pass;
 use expr::{Expr, Pred, SubRef};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical};
 use std::collections::HashMap;
 
@@ -120,13 +120,13 @@ impl<'v, 'p, 'a> Values<'v, 'p, 'a> {
     }
 
     fn join(&mut self, sub: &SubRef) -> Option<Expr> {
-        let (mut groups, column) = Groups::of(sub, self.asked, self.pass.binder)?;
+        let (mut groups, column) = Groups::of(sub, self.asked, self.pass.statement)?;
         let made = groups.exprs.iter().flatten().find(|(id, _)| *id == column);
         let mut value = made.map_or(Expr::Col(column), |(_, e)| e.clone());
         if !groups.pay(self.asked, self.outer_rows) || groups.may_fail() || value.is_volatile() {
             return None;
         }
-        let renamed = groups.rename(self.pass.binder);
+        let renamed = groups.rename(self.pass.statement);
         value.leaves_mut(&mut |leaf| {
             if let Expr::Col(id) = leaf
                 && let Some((_, of_group)) = renamed.iter().find(|(old, _)| old == id)

@@ -1,0 +1,34 @@
+//! Type bytes of the types with a length.
+
+pub const NULL: u8 = 0x1F;
+pub const IMAGE: u8 = 0x22;
+pub const TEXT: u8 = 0x23;
+pub const GUID: u8 = 0x24;
+pub const SHORT_VARBINARY: u8 = 0x25;
+pub const INT_N: u8 = 0x26;
+pub const SHORT_VARCHAR: u8 = 0x27;
+pub const DATE: u8 = 0x28;
+pub const TIME: u8 = 0x29;
+pub const DATETIME2: u8 = 0x2A;
+pub const DATETIMEOFFSET: u8 = 0x2B;
+pub const SHORT_BINARY: u8 = 0x2D;
+pub const SHORT_CHAR: u8 = 0x2F;
+pub const OLD_DECIMAL: u8 = 0x37;
+pub const OLD_NUMERIC: u8 = 0x3F;
+pub const VARIANT: u8 = 0x62;
+pub const NTEXT: u8 = 0x63;
+pub const BIT_N: u8 = 0x68;
+pub const DECIMAL: u8 = 0x6A;
+pub const NUMERIC: u8 = 0x6C;
+pub const FLOAT_N: u8 = 0x6D;
+pub const MONEY_N: u8 = 0x6E;
+pub const DATETIME_N: u8 = 0x6F;
+pub const VARBINARY: u8 = 0xA5;
+pub const VARCHAR: u8 = 0xA7;
+pub const BINARY: u8 = 0xAD;
+pub const CHAR: u8 = 0xAF;
+pub const NVARCHAR: u8 = 0xE7;
+pub const NCHAR: u8 = 0xEF;
+pub const UDT: u8 = 0xF0;
+pub const XML: u8 = 0xF1;
+pub const TABLE: u8 = 0xF3;
