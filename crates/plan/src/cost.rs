@@ -123,7 +123,7 @@ pub fn over(plan: &Plan, mut total: impl FnMut(&Plan) -> f64) -> Cost {
 }
 
 /// What each of so many rows of a table costs that are looked up in the order in which they lie.
-pub fn looked_up(rows: f64, table: &TableDef) -> f64 {
+pub(crate) fn looked_up(rows: f64, table: &TableDef) -> f64 {
     // A row of a heap is found without a tree.
     let clustered = table.storage.index_id == 1;
     looked_up_below(rows, if clustered { table_rows(table) / BELOW_NODE } else { 0.0 })
