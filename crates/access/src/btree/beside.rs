@@ -5,7 +5,8 @@
 //! the separators around it. The next key that lies between them leads by the copy to its leaf:
 //! from the child of the key before it on, so that keys in ascending order find theirs at one of
 //! the first looks. A node is copied when a second way comes by it, so that keys which lie far
-//! apart cost no copies; who fetches many in no order may keep several nodes.
+//! apart cost no copies, and so that few keys cost none the first ways are not counted; who fetches
+//! many in no order may keep several nodes.
 //!
 //! Guarantee: the answer is that of [`BTree::fetch`], whatever happens to the tree meanwhile. A
 //! copy says only where to look first. No latch is held between two keys, nor is a page's version
@@ -29,6 +30,10 @@ use crate::batch::RowBatch;
 use crate::error::AccessError;
 use crate::snapshot::ReadMode;
 use pages::{Page, PageId, PageRef, PageTrace};
+
+/// So many ways down are taken before a node is remembered: few entries cost no more than each by
+/// itself.
+const FEW: u64 = 8;
 
 /// A node right above leaves, as it was when a way down came by it.
 #[derive(Debug)]
@@ -211,8 +216,7 @@ impl BTree {
         key: &[u8],
     ) -> Result<Found<PageRef<'_>>, AccessError> {
         beside.descents += 1;
-        if beside.descents == 1 {
-            // One entry costs no more than by itself.
+        if beside.descents <= FEW {
             let (leaf, between) = self.descend_read_between(Target::Key(key), None)?;
             let (slot, found) = lower_bound_between(&leaf, key, between)?;
             return Ok((leaf, slot, found));
