@@ -8,7 +8,8 @@
 //! leaves either the entry with what remains of the value, or neither; and no value that begins on
 //! the same page later can be taken for it.
 
-use crate::btree::node::{leaf_entry, lower_bound};
+use crate::btree::node::leaf_entry;
+use crate::btree::search::lower_bound;
 use crate::btree::{BTree, Cursor, Direction};
 use crate::error::{AccessError, corrupt};
 use crate::lob::{LobPointer, LobSpace, free_pages};

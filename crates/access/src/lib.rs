@@ -27,8 +27,8 @@ mod writers;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
-    BTree, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN,
-    Move, Moved, Wish,
+    BTree, Beside, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN,
+    MAX_KEY_LEN, Move, Moved, Wish,
 };
 pub use check::{CheckReport, Finding};
 pub use cleanup::Cleanup;

@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 use txn::TxnError;
 use types::{ColumnType, Corrupt, KeyPart, SqlError, Value, encode_key_part, msg};
 
-pub use row::{Pointers, fetch};
+pub use row::{Pointers, RowPlace, fetch, fetch_beside};
 
 /// How a table is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

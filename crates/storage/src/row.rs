@@ -1,8 +1,8 @@
 //! Decoding stored rows, values outside them included.
 
-use super::{Base, TableMode, TableStore, access_error, corrupt_row};
+use super::{Base, TableMode, TableStore, access_error, corrupt_row, rid_value, value_rid};
 use access::lob::{LobPointer, LobSpace};
-use access::{AccessError, ReadMode, Rid, RowBatch};
+use access::{AccessError, Beside, ReadMode, Rid, RowBatch};
 use catalog::Db;
 use catalog::errors::data_moved;
 use types::row::has_overflow;
@@ -176,6 +176,56 @@ pub fn fetch(
             heap.fetch(Rid::from_bytes(n.to_le_bytes()), mode, batch)
         }
         (Base::Tree(tree), Value::Bytes(key)) => tree.fetch(key, mode, batch),
+        _ => return Err(SqlError::internal("a locator of another table")),
+    };
+    found.map_err(|e| access_error(db, e))
+}
+
+/// Where a base row is, borrowed from what names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowPlace<'k> {
+    Rid(Rid),
+    Key(&'k [u8]),
+}
+
+impl<'k> RowPlace<'k> {
+    /// From a value of a plan.
+    ///
+    /// # Errors
+    /// It is none of a row.
+    pub fn of(value: &'k Value) -> Result<RowPlace<'k>, SqlError> {
+        match value {
+            Value::Bytes(key) => Ok(RowPlace::Key(key)),
+            other => match value_rid(other) {
+                Some(rid) => Ok(RowPlace::Rid(rid)),
+                None => Err(SqlError::internal("a value that is no locator")),
+            },
+        }
+    }
+
+    /// As a value of a plan.
+    pub fn value(self) -> Value {
+        match self {
+            RowPlace::Rid(rid) => rid_value(rid),
+            RowPlace::Key(key) => Value::bytes(key),
+        }
+    }
+}
+
+/// As [`fetch`], for one who fetches many rows: `beside` knows where those before were.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn fetch_beside(
+    (db, store): (&Db, &TableStore),
+    beside: &mut Beside,
+    place: RowPlace<'_>,
+    mode: ReadMode<'_>,
+    batch: &mut RowBatch,
+) -> Result<bool, SqlError> {
+    let found = match (&store.base, place) {
+        (Base::Heap(heap), RowPlace::Rid(rid)) => heap.fetch(rid, mode, batch),
+        (Base::Tree(tree), RowPlace::Key(key)) => tree.fetch_beside(beside, key, mode, batch),
         _ => return Err(SqlError::internal("a locator of another table")),
     };
     found.map_err(|e| access_error(db, e))

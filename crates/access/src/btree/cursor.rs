@@ -10,7 +10,9 @@
 use super::BTree;
 use super::ahead::LeafAhead;
 use super::descend::{Route, Target};
-use super::node::{leaf_entry, leaf_key, lower_bound, upper_bound};
+use super::node::{leaf_entry, leaf_key};
+use super::search::{lower_bound, upper_bound};
+use super::ways::Found;
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
 use crate::snapshot::ReadMode;
@@ -410,32 +412,23 @@ impl BTree {
         mode: ReadMode<'_>,
         batch: &mut RowBatch,
     ) -> Result<bool, AccessError> {
-        let (leaf, slot, found) = self.place_to_read(key)?;
+        let place = self.place_to_read(key)?;
+        self.copy_found(place, key, mode, batch)
+    }
+
+    /// The reader's version of the entry at a place that was looked for.
+    pub(super) fn copy_found(
+        &self,
+        (leaf, slot, found): Found<PageRef<'_>>,
+        key: &[u8],
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<bool, AccessError> {
         if !found {
             batch.clear();
             return Ok(false);
         }
         debug_assert!(leaf_entry(&leaf, slot).is_ok_and(|e| e.key == key));
-        copy_rows(&leaf, slot, slot + 1, mode, batch)?;
-        drop(leaf);
-        resolve_batch(&self.space.store, batch, mode, true)?;
-        batch.drop_gone();
-        Ok(!batch.is_empty())
-    }
-
-    /// As [`BTree::fetch`], if the entry is on the leaf that `batch` was copied from last, for one
-    /// who fetches entries that lie beside one another. False: it is not, as far as one look tells;
-    /// the batch may be empty then.
-    ///
-    /// # Errors
-    /// Damaged pages, I/O.
-    pub fn fetch_near(
-        &self,
-        key: &[u8],
-        mode: ReadMode<'_>,
-        batch: &mut RowBatch,
-    ) -> Result<bool, AccessError> {
-        let Some((leaf, slot)) = self.place_on(batch.page(), key) else { return Ok(false) };
         copy_rows(&leaf, slot, slot + 1, mode, batch)?;
         drop(leaf);
         resolve_batch(&self.space.store, batch, mode, true)?;

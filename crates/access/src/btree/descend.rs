@@ -6,7 +6,8 @@
 //! look at the page.
 
 use super::BTree;
-use super::node::{Between, check_node, child_before, child_between, inner_entry};
+use super::node::{check_node, inner_entry};
+use super::search::{Between, child_before, child_between};
 use crate::error::{AccessError, corrupt};
 use pages::{Page, PageMut, PageRef};
 
@@ -55,7 +56,7 @@ impl Route {
         self.high.set(None);
     }
 
-    fn note(&mut self, page: &Page, slot: u16) -> Result<(), AccessError> {
+    pub(super) fn note(&mut self, page: &Page, slot: u16) -> Result<(), AccessError> {
         if slot > 0 {
             self.low.set(Some(inner_entry(page, slot)?.1));
         }

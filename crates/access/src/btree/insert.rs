@@ -4,7 +4,8 @@
 //! leaf is full the way down is taken again with exclusive latches (`split`), and then the insert
 //! starts over.
 
-use super::node::{LEAF_HEAD, MAX_ENTRY_LEN, MAX_KEY_LEN, leaf_entry, leaf_key, lower_bound};
+use super::node::{LEAF_HEAD, MAX_ENTRY_LEN, MAX_KEY_LEN, leaf_entry, leaf_key};
+use super::search::lower_bound;
 use super::{BTree, descend::Route};
 use crate::error::{AccessError, corrupt};
 use crate::record::with_record;

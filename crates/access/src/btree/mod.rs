@@ -2,6 +2,7 @@
 //! while anybody uses the tree.
 
 mod ahead;
+mod beside;
 mod check;
 mod cursor;
 mod descend;
@@ -12,11 +13,13 @@ pub(crate) mod node;
 mod point;
 mod root;
 mod sample;
+pub(crate) mod search;
 mod split;
 mod undo;
 mod unlink;
 mod ways;
 
+pub use beside::Beside;
 pub use cursor::{Cursor, Direction};
 pub use modify::EntryChange;
 pub use moving::{Move, Moved};

@@ -3,7 +3,8 @@
 
 use super::BTree;
 use super::insert::check_lengths;
-use super::node::{LeafEntry, leaf_entry, leaf_key, lower_bound};
+use super::node::{LeafEntry, leaf_entry, leaf_key};
+use super::search::lower_bound;
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::{Change, Outcome, RowName, Writer, guard};

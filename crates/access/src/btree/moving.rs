@@ -10,7 +10,8 @@
 //! stop after any step.
 
 use super::BTree;
-use super::node::{check_node, child_for, inner_bytes, inner_entry};
+use super::node::{check_node, inner_bytes, inner_entry};
+use super::search::child_for;
 use super::split::copy_entries;
 use crate::error::AccessError;
 use crate::record::with_record;

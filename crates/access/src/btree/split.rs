@@ -6,10 +6,8 @@
 //! their parent. Entries only ever move to the right.
 
 use super::BTree;
-use super::node::{
-    check_node, child_for, fits, inner_bytes, inner_entry, leaf_entry, leaf_key, lower_bound,
-    separator,
-};
+use super::node::{check_node, fits, inner_bytes, inner_entry, leaf_entry, leaf_key, separator};
+use super::search::{child_for, lower_bound};
 use crate::error::{AccessError, corrupt};
 use crate::record::with_record;
 use crate::space::NewPage;

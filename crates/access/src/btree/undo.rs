@@ -1,7 +1,8 @@
 //! Undo of index entries: by key, wherever splits have moved them.
 
 use super::BTree;
-use super::node::{leaf_entry, lower_bound};
+use super::node::leaf_entry;
+use super::search::lower_bound;
 use crate::Writer;
 use crate::error::AccessError;
 use crate::undo::{Back, Undo, compensate};

@@ -8,7 +8,8 @@
 //! tried, because the order of two levels' neighbours cannot be kept.
 
 use super::BTree;
-use super::node::{check_node, child_for, inner_entry, leaf_entry};
+use super::node::{check_node, inner_entry, leaf_entry};
+use super::search::child_for;
 use crate::cleanup::Cleanup;
 use crate::error::AccessError;
 use crate::record::with_record;

@@ -11,9 +11,9 @@
 use super::BTree;
 use super::descend::Target;
 use super::insert::at_end;
-use super::node::{
-    Between, check_node, child_between, has_key, head_of, inner_entry, inner_head, likely_slot,
-    lower_bound_between,
+use super::node::{check_node, inner_entry};
+use super::search::{
+    Between, child_between, has_key, head_of, inner_head, likely_slot, lower_bound_between,
 };
 use crate::error::AccessError;
 use pages::{Page, PageId, PageMut, PageRef, PageTrace, UnitId};
@@ -299,33 +299,37 @@ impl BTree {
     /// As [`BTree::place_to_write`].
     #[inline]
     pub(super) fn place_to_read(&self, key: &[u8]) -> Result<Found<PageRef<'_>>, AccessError> {
-        if !PageTrace::is_on() {
-            self.space.store.check_online()?;
-            let guess = self.guess(key);
-            let guessed = guess.is_some();
-            if let Some(guess) = guess
-                && let Some(leaf) = self.space.store.try_read(guess.leaf)
-                && let Some(found) = self.judge(leaf, key, guess.between)
-            {
-                return Ok(found);
-            }
-            self.missed(key, guessed)?;
+        if !PageTrace::is_on()
+            && let Some(found) = self.place_remembered(key)?
+        {
+            return Ok(found);
         }
         let (leaf, between) = self.descend_read_between(Target::Key(key), None)?;
         let (slot, found) = lower_bound_between(&leaf, key, between)?;
         Ok((leaf, slot, found))
     }
 
-    /// The place of a key on this leaf under a shared latch, if the leaf is in memory and free, and
-    /// has an entry with the key.
+    /// The place of a key under a shared latch of its leaf where this thread remembers the leaf;
+    /// else the way down is to be taken. Pages must not be counted.
+    ///
+    /// # Errors
+    /// As [`BTree::place_to_write`].
     #[inline]
-    pub(super) fn place_on(&self, leaf: PageId, key: &[u8]) -> Option<(PageRef<'_>, u16)> {
-        if leaf.is_none() || PageTrace::is_on() || self.space.store.check_online().is_err() {
-            return None;
+    pub(super) fn place_remembered(
+        &self,
+        key: &[u8],
+    ) -> Result<Option<Found<PageRef<'_>>>, AccessError> {
+        self.space.store.check_online()?;
+        let guess = self.guess(key);
+        let guessed = guess.is_some();
+        if let Some(guess) = guess
+            && let Some(leaf) = self.space.store.try_read(guess.leaf)
+            && let Some(found) = self.judge(leaf, key, guess.between)
+        {
+            return Ok(Some(found));
         }
-        let leaf = self.space.store.try_read(leaf)?;
-        let (leaf, slot, found) = self.judge(leaf, key, Between::default())?;
-        found.then_some((leaf, slot))
+        self.missed(key, guessed)?;
+        Ok(None)
     }
 
     /// The leaf of a new entry, under an exclusive latch: the last one of the tree if the entry's
@@ -374,7 +378,7 @@ impl BTree {
     /// Whether the key has its place on a page: the tree's entries are in order, so that it has
     /// none elsewhere when there are entries of a leaf on both sides of it.
     #[inline]
-    fn judge<P: Deref<Target = Page>>(
+    pub(super) fn judge<P: Deref<Target = Page>>(
         &self,
         leaf: P,
         key: &[u8],

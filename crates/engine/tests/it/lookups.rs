@@ -73,6 +73,26 @@ fn only_rows_whose_entries_pass_are_looked_up() {
     assert_eq!(b.run(&by_key), b.run(&by_key.replace("FROM c", "FROM plain")));
 }
 
+/// More rows than are looked up together, and few of them.
+#[test]
+fn many_rows_are_looked_up_in_groups() {
+    let mut b = bench();
+    let sums = "COUNT(*), SUM(id), SUM(CAST(n AS bigint) * id), SUM(v), MAX(pad)";
+    for table in ["o", "c"] {
+        for condition in ["s >= 0", "s > 0 AND id % 7 < 5", "s < 4 AND v = 1", "s = 1 AND n < 9"] {
+            let want = b.run(&format!("SELECT {sums} FROM plain q WHERE {condition}"));
+            let sql = format!("SELECT {sums} FROM {table} q WITH (INDEX (i)) WHERE {condition}");
+            assert_eq!(b.run(&sql), want, "{sql}");
+            let rows = format!(
+                "SELECT COUNT(*), COUNT(DISTINCT id) FROM (SELECT TOP (3000) id, v
+                 FROM {table} q WITH (INDEX (i)) WHERE {condition}) q WHERE v >= 0"
+            );
+            let by_hand = rows.replace(&format!("{table} q WITH (INDEX (i))"), "plain q");
+            assert_eq!(b.run(&rows), b.run(&by_hand), "{rows}");
+        }
+    }
+}
+
 /// A condition that may fail is not asked of rows that one before it, which needs the row, rejects.
 #[test]
 fn what_may_fail_is_not_asked_before() {
@@ -204,6 +224,37 @@ fn pages_of_rows_are_asked_for_together() {
         b.run(first),
         b.run("SELECT TOP (200) id FROM h WITH (INDEX (0)) WHERE k < 2000 ORDER BY k")
     );
+}
+
+/// A row takes its own page, and the way down the tree to it is taken for few: of a clustered index
+/// of three levels, whose nodes above leaves are more than a thread remembers.
+#[test]
+fn rows_are_found_beside_one_another() {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE c (id int NOT NULL PRIMARY KEY, k int NOT NULL, pad char(400) NOT NULL DEFAULT '')
+         INSERT c (id, k) SELECT value, value * 7919 % 20000 FROM GENERATE_SERIES(0, 19999)
+         CREATE INDEX k ON c (k)",
+    );
+    let counted = |b: &mut Bench| -> u64 {
+        let sql = "SELECT MAX(cntr_value) FROM sys.dm_os_performance_counters
+                   WHERE counter_name = 'Page lookups/sec'";
+        let shown = b.run(sql);
+        shown.trim().parse().unwrap_or_else(|_| panic!("{shown}"))
+    };
+    for (hint, most) in [("", 6_000), (", HOLDLOCK", 9_000), (", READCOMMITTEDLOCK", 11_000)] {
+        let sql = format!(
+            "SELECT COUNT(*), SUM(id + LEN(pad)) FROM c WITH (INDEX (k){hint}) WHERE k < 4000"
+        );
+        let want = b.run(&sql.replace("INDEX (k)", "INDEX (0)"));
+        assert!(want.starts_with("4000|"), "{want}");
+        assert_eq!(b.run(&sql), want, "{hint}");
+        let before = counted(&mut b);
+        b.run(&sql);
+        let pages = counted(&mut b) - before;
+        assert!((3_900..most).contains(&pages), "{hint}: {pages} pages for 4,000 rows");
+    }
 }
 
 fn session(instance: &Arc<Instance>) -> Session {

@@ -11,7 +11,7 @@ use access::{IndexEntry, Rid};
 use expr::large::Held;
 use expr::{Pred, Told};
 use plan::nodes::ScanPlan;
-use storage::{Base, IndexStore, corrupt_row, rid_value};
+use storage::{Base, IndexStore, RowPlace, corrupt_row};
 use types::{Corrupt, SqlError, Value};
 
 /// Decodes an entry of a covering index into slots; false when the condition rejects it, nothing
@@ -207,16 +207,27 @@ fn base_row_into(
     Ok(true)
 }
 
+/// Where the row is that an entry of an index leads to.
+#[inline]
+pub(super) fn index_place<'e>(
+    index: &IndexStore,
+    entry: IndexEntry<'e>,
+    plan: &ScanPlan,
+) -> Result<RowPlace<'e>, SqlError> {
+    let damaged = |e: &Corrupt| corrupt_row(&plan.store.table, e);
+    let locator = index.locator(entry).map_err(|e| damaged(&e))?;
+    match (&plan.store.base, <[u8; 8]>::try_from(locator)) {
+        (Base::Heap(_), Ok(rid)) => Ok(RowPlace::Rid(Rid::from_bytes(rid))),
+        (Base::Heap(_), Err(_)) => Err(damaged(&Corrupt::Value { column: index.columns.len() })),
+        (Base::Tree(_), _) => Ok(RowPlace::Key(locator)),
+    }
+}
+
+/// The same as a value of the plan.
 pub(super) fn index_locator(
     index: &IndexStore,
     entry: IndexEntry<'_>,
     plan: &ScanPlan,
 ) -> Result<Value, SqlError> {
-    let damaged = |e: &Corrupt| corrupt_row(&plan.store.table, e);
-    let locator = index.locator(entry).map_err(|e| damaged(&e))?;
-    match (&plan.store.base, <[u8; 8]>::try_from(locator)) {
-        (Base::Heap(_), Ok(rid)) => Ok(rid_value(Rid::from_bytes(rid))),
-        (Base::Heap(_), Err(_)) => Err(damaged(&Corrupt::Value { column: index.columns.len() })),
-        (Base::Tree(_), _) => Ok(Value::bytes(locator)),
-    }
+    index_place(index, entry, plan).map(RowPlace::value)
 }

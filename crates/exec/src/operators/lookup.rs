@@ -5,7 +5,7 @@
 use super::condition::RowTest;
 use super::decode::base_row;
 use super::large::{LargeRows, MOST};
-use super::pending::{self, Pending};
+use super::pending::{NextRow, Pending};
 use super::rows_first::is_of_a_row;
 use super::scan::read_mode;
 use super::{Operator, RowSet, other_node};
@@ -13,7 +13,7 @@ use crate::operators::rt::Rt;
 use access::RowBatch;
 use plan::nodes::{Node, Plan, ScanPlan};
 use std::sync::Arc;
-use storage::TableMode;
+use storage::{RowPlace, TableMode};
 use txn::SnapshotGuard;
 use types::SqlError;
 use types::row::has_overflow;
@@ -55,8 +55,8 @@ impl Lookup {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
-        self.pending.begin();
-        while !self.pending.is_full(pending::MOST) {
+        self.pending.begin(None, rt);
+        while !self.pending.is_full() {
             rt.check_cancel()?;
             match self.input.next(input, rt, &mut self.locators) {
                 Ok(true) => {}
@@ -68,7 +68,7 @@ impl Lookup {
                 }
             }
             for at in 0..self.locators.len() {
-                self.pending.push(std::mem::take(&mut self.locators.row_mut(at)[0]));
+                self.pending.push(RowPlace::of(&self.locators.row(at)[0])?);
             }
         }
         self.pending.order(scan)?;
@@ -98,15 +98,15 @@ impl Operator for Lookup {
             if self.pending.is_empty() && !self.gather(input, scan, rt)? {
                 break;
             }
-            let Some(locator) = self.pending.take() else { break };
             let mode = read_mode(&self.guard, scan.mode);
             let before = out.len();
-            if storage::fetch(&scan.db, &scan.store, &locator, mode, &mut self.row)? {
+            let next = self.pending.read_next(scan, mode, &mut self.row)?;
+            if let NextRow::Found(place) = next {
                 base_row(
                     scan,
                     RowTest::of_values(scan.pred.as_ref()),
                     self.row.row(0),
-                    scan.locator.then_some(locator),
+                    scan.locator.then(|| place.value()),
                     rt,
                     out,
                 )?;

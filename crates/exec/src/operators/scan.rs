@@ -10,7 +10,7 @@ mod looked_up;
 mod skipped;
 
 use super::condition::Condition;
-use super::decode::{base_row, entry_into, entry_passes, index_locator};
+use super::decode::{base_row, entry_into, entry_passes, index_locator, index_place};
 use super::large::{LargeRows, MOST};
 use super::pending::Pending;
 use super::skip::SeekPastColumn;
@@ -326,9 +326,10 @@ impl Scan {
                 if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
                     return Ok(());
                 }
-                let locator = index_locator(index, self.batch.entry(i), plan)?;
-                let mode = read_mode(&self.guard, plan.mode);
-                if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+                let place = index_place(index, self.batch.entry(i), plan)?;
+                let (of, mode) = ((&*plan.db, &*plan.store), read_mode(&self.guard, plan.mode));
+                let beside = &mut self.pending.beside;
+                if !storage::fetch_beside(of, beside, place, mode, &mut self.lookup)? {
                     // The entry and its row are versions of one moment; only a dirty read can miss
                     // the row.
                     return Ok(());
@@ -338,7 +339,7 @@ impl Scan {
                     plan,
                     test,
                     self.lookup.row(0),
-                    locator_of(plan, || locator.clone()),
+                    locator_of(plan, || place.value()),
                     rt,
                     out,
                 )

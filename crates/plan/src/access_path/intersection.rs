@@ -4,7 +4,7 @@
 //! by one structure.
 
 use super::{AccessWay, MOST_RANGES, Question, ReadShape, Wishes};
-use crate::cost::{BUILD, COVERED, LOOKUP, PROBE, SEEK};
+use crate::cost::{BUILD, COVERED, PROBE, SEEK, looked_up};
 use crate::estimate;
 use crate::nodes::{Node, Path, Plan, SeekSpec};
 use expr::Pred;
@@ -93,7 +93,8 @@ impl Question<'_> {
         let pairs = seeks.windows(2);
         let common: f64 = pairs.map(|pair| pair[1].rows * PROBE + pair[0].together * BUILD).sum();
         let found = seeks.last().map_or(1.0, |seek| seek.together);
-        sought + common + found * LOOKUP + self.afterwards(self.rows.min(found), false)
+        let rows = found * looked_up(found, &self.get.table);
+        sought + common + rows + self.afterwards(self.rows.min(found), false)
     }
 }
 

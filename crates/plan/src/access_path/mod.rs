@@ -24,7 +24,7 @@ pub use skip::cost_past;
 pub use terms::{MOST_RANGES, is_sought};
 
 use crate::chance::Chance;
-use crate::cost::{COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
+use crate::cost::{self, COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
@@ -454,7 +454,12 @@ impl Question<'_> {
             // An entry that fails its test costs what one of a covering index does.
             (Some(_), false) if choice.ordered || !choice.seek.is_empty() => {
                 let share = looked_up / fetched.max(1.0);
-                LOOKUP * share + COVERED * (1.0 - share)
+                let together = !choice.ordered && !choice.point && is_of_one_moment(self.get);
+                let each = match together {
+                    true => cost::looked_up(read * share, &self.get.table),
+                    false => LOOKUP,
+                };
+                each * share + COVERED * (1.0 - share)
             }
             (Some(_), false) => LOOKUP,
         };

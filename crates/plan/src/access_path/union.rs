@@ -5,7 +5,7 @@
 
 use super::terms::FoundSeek;
 use super::{AccessWay, Question, ReadShape, Wishes};
-use crate::cost::{COVERED, GROUPED, LOOKUP, SEEK};
+use crate::cost::{COVERED, GROUPED, SEEK, looked_up};
 use crate::estimate;
 use crate::nodes::{Node, Path, Plan, SeekSpec};
 use expr::Pred;
@@ -57,7 +57,8 @@ impl Question<'_> {
         let found = found.min(self.total);
         let sought: f64 = cases.iter().map(|case| case.cost + case.rows * GROUPED).sum();
         let rows = self.rows.min(found).max(1.0);
-        let cost = sought + found * LOOKUP + self.afterwards(rows, false);
+        let cost =
+            sought + found * looked_up(found, &self.get.table) + self.afterwards(rows, false);
         Some(Union { cases, rows, found, cost })
     }
 

@@ -2,13 +2,14 @@
 //! checks.
 
 mod as_read;
+mod beside;
 mod emptied;
 mod filling;
 
 use crate::support::{Db, Seen, Txn, altered};
 use access::{
-    BTree, Change, Cursor, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch, Wish,
-    Writer,
+    BTree, Beside, Change, Cursor, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch,
+    Wish, Writer,
 };
 use pages::Unit;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@
 
 use super::entries::is_row_wanted;
 use super::{LockedScan, Name, Rows};
-use crate::operators::decode::index_locator;
+use crate::operators::decode::index_place;
 use crate::operators::pending::{FEW, Pending};
 use crate::operators::rt::Rt;
 use crate::operators::scan::may_be_long;
@@ -138,6 +138,9 @@ impl LockedScan {
             Base::Heap(heap) => Rows::Heap(heap),
             Base::Tree(tree) => Rows::Tree(tree),
         };
+        if entries >= FEW {
+            self.near.expect_many(rt);
+        }
         self.ask_for_rows(plan, rt, (index, batch, entries))?;
         let mut name = Name::End;
         for i in 0..entries {
@@ -166,11 +169,11 @@ impl LockedScan {
         if entries < FEW || pending.is_calm() {
             return Ok(());
         }
-        pending.begin();
+        pending.begin(Some(entries), rt);
         for i in (0..entries).filter(|i| !batch.is_ghost(*i)) {
             let entry = batch.entry(i);
             if is_row_wanted(plan, index, entry, rt, &mut self.tested)? {
-                pending.push(index_locator(index, entry, plan)?);
+                pending.push(index_place(index, entry, plan)?);
             }
         }
         pending.order(plan)

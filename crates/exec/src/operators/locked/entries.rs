@@ -21,17 +21,18 @@ use super::rows::RowOutcome;
 use super::{LockedScan, Name, Rows};
 use crate::operators::RowSet;
 use crate::operators::condition::RowTest;
-use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
+use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator, index_place};
+use crate::operators::pending::FEW;
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
-use access::{IndexEntry, ReadMode, RowBatch, RowName};
+use access::{IndexEntry, RowBatch, RowName};
 use catalog::errors::db_error;
 use expr::Pred;
 use pages::UnitId;
 use plan::nodes::{Path, ScanPlan};
 use storage::left::is_own;
 use storage::write::Locator;
-use storage::{Base, IndexStore, access_error, corrupt_row};
+use storage::{Base, IndexStore, RowPlace, access_error, corrupt_row};
 use txn::{Grant, LockMode};
 use types::row::has_overflow;
 use types::{Corrupt, SqlError, Value};
@@ -144,6 +145,9 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<RowOutcome, SqlError> {
+        if self.end >= FEW {
+            self.near.expect_many(rt);
+        }
         if self.sure {
             return self.locked_behind(plan, i, index, rt, out);
         }
@@ -160,7 +164,8 @@ impl LockedScan {
             return Ok(RowOutcome::Done);
         }
         let locator = index_locator(&store.indexes[index], self.batch.entry(i), plan)?;
-        let found = storage::fetch(&plan.db, store, &locator, ReadMode::Current, &mut self.lookup)?;
+        let place = RowPlace::of(&locator)?;
+        let found = self.near.read(plan, place, &mut self.lookup)?;
         let txn = rt.session().txn(&plan.db)?;
         let settled = found && self.ended.is_settled(txn, self.lookup.header(0).txn);
         // The row may have got another entry since this one was read.
@@ -215,19 +220,11 @@ impl LockedScan {
             base_row(plan, self.condition.of_rows(plan), row, locator, rt, out)?;
             return Ok(RowOutcome::Done);
         }
-        let locator = index_locator(index, self.batch.entry(i), plan)?;
-        let found =
-            storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
+        let place = index_place(index, self.batch.entry(i), plan)?;
+        let found = self.near.read(plan, place, &mut self.lookup)?;
         if found && !self.lookup.is_ghost(0) {
             let test = self.condition.of_rows(plan);
-            base_row(
-                plan,
-                test,
-                self.lookup.row(0),
-                locator_of(plan, || locator.clone()),
-                rt,
-                out,
-            )?;
+            base_row(plan, test, self.lookup.row(0), locator_of(plan, || place.value()), rt, out)?;
         }
         Ok(RowOutcome::Done)
     }

@@ -1,62 +1,62 @@
-//! Rows that are read by their names one after another, each on the leaf of the one before it where
-//! that goes: rows that an index names in its order lie together where the order is that of time,
-//! and the way down the tree is most of what a read costs.
-//! Guarantee: where rows lie apart, the look at the leaf before is taken for few of them.
+//! Rows that are read by their names one after another, each looked for beside those before it:
+//! rows that an index names in its order lie together where the order is that of time, and the way
+//! down the tree is most of what a read costs.
+//! Guarantee: the rows come in the order in which they are asked for; what is remembered of the
+//! tree beyond one node is taken from the statement's grant.
 
 use super::{Name, Rows};
-use access::{AccessError, ReadMode, RowBatch};
+use crate::operators::rt::Rt;
+use access::{AccessError, Beside, ReadMode, RowBatch};
+use pages::PAGE_SIZE;
+use plan::nodes::ScanPlan;
+use session::query_memory::Share;
+use storage::RowPlace;
+use types::SqlError;
 
-/// After so many looks in vain, one after another, none is taken.
-const PATIENCE: u32 = 4;
-/// Until so many rows were read: then one is.
-const AGAIN: u32 = 64;
+/// Nodes above leaves that are remembered of many rows in no order.
+const NODES: usize = 16;
 
 /// What is known of the rows that were read so far.
 #[derive(Default)]
 pub(super) struct Near {
-    /// Rows since the last one that lay beside the one before it.
-    apart: u32,
+    beside: Beside,
+    share: Option<Share>,
 }
 
 impl Near {
-    /// Whether the next row is perhaps beside the last one.
-    fn is_worth_a_look(&mut self) -> bool {
-        if self.apart >= AGAIN {
-            self.apart = PATIENCE - 1;
+    /// Many rows come, in the order of an index: that of their own keys is another one.
+    pub fn expect_many(&mut self, rt: &mut Rt<'_, '_>) {
+        if self.share.is_none() {
+            let share = self.share.insert(rt.share());
+            if share.take(NODES * PAGE_SIZE) {
+                self.beside.keep(NODES);
+            }
         }
-        self.apart += 1;
-        self.apart <= PATIENCE
     }
 
-    /// The newest version of a row, as the only one of `batch`, which has the row before it; false
-    /// if there is none.
+    /// The newest version of a row, as the only one of `batch`; false if there is none.
     pub fn fetch(
         &mut self,
         rows: &Rows<'_>,
         name: &Name,
         batch: &mut RowBatch,
     ) -> Result<bool, AccessError> {
-        if let (Rows::Tree(tree), Name::Key(key)) = (rows, name)
-            && self.is_worth_a_look()
-            && tree.fetch_near(key, ReadMode::Current, batch)?
-        {
-            self.apart = 0;
-            return Ok(true);
+        match (rows, name) {
+            (Rows::Tree(tree), Name::Key(key)) => {
+                tree.fetch_beside(&mut self.beside, key, ReadMode::Current, batch)
+            }
+            _ => rows.fetch(name, batch),
         }
-        rows.fetch(name, batch)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_looks_are_taken_in_vain() {
-        let mut near = Near::default();
-        let looks = (0..1000).filter(|_| near.is_worth_a_look()).count();
-        assert!((PATIENCE as usize..30).contains(&looks), "{looks}");
-        near.apart = 0;
-        assert!(near.is_worth_a_look(), "rows lie together again");
+    /// The same of a row that an entry names.
+    pub fn read(
+        &mut self,
+        plan: &ScanPlan,
+        place: RowPlace<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        let of = (&*plan.db, &*plan.store);
+        storage::fetch_beside(of, &mut self.beside, place, ReadMode::Current, batch)
     }
 }

@@ -2,9 +2,10 @@
 //! first, then the rows in the order in which they lie.
 //! Guarantee: what is given before an error of a row is whole, as it is where rows come one by one.
 
-use super::super::decode::{base_row, entry_passes, index_locator};
+use super::super::decode::{base_row, entry_passes, index_place};
+use super::super::pending::NextRow;
 use super::super::rows_first::is_of_a_row;
-use super::super::{BATCH, RowSet, pending};
+use super::super::{BATCH, RowSet};
 use super::{MOST, Scan, may_be_long, read_mode};
 use crate::operators::rt::Rt;
 use plan::nodes::{Path, ScanPlan};
@@ -24,12 +25,13 @@ impl Scan {
             if self.pending.is_empty() && !self.gather(plan, rt)? {
                 break;
             }
-            let Some(locator) = self.pending.take() else { break };
             let (mode, before) = (read_mode(&self.guard, plan.mode), out.len());
             // The entry and its row are versions of one moment: the row is there.
-            if storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+            let next = self.pending.read_next(plan, mode, &mut self.lookup)?;
+            if let NextRow::Found(place) = next {
                 let test = self.condition.of_rows(plan);
-                base_row(plan, test, self.lookup.row(0), plan.locator.then_some(locator), rt, out)?;
+                let locator = plan.locator.then(|| place.value());
+                base_row(plan, test, self.lookup.row(0), locator, rt, out)?;
             }
             if long && out.len() > before {
                 bytes += self.long_row(plan, rt, out)?;
@@ -51,9 +53,9 @@ impl Scan {
         };
         let index = &plan.store.indexes[*index];
         // Few are read where few are wanted.
-        let most = if self.most < BATCH { self.most } else { pending::MOST };
-        self.pending.begin();
-        while !self.pending.is_full(most) {
+        let few = (self.most < BATCH).then_some(self.most);
+        self.pending.begin(few, rt);
+        while !self.pending.is_full() {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
                 if !self.page(plan, rt)? {
@@ -67,7 +69,7 @@ impl Scan {
                 continue;
             }
             match entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested) {
-                Ok(true) => self.pending.push(index_locator(index, self.batch.entry(i), plan)?),
+                Ok(true) => self.pending.push(index_place(index, self.batch.entry(i), plan)?),
                 Ok(false) => {}
                 Err(error) if self.pending.is_empty() || !is_of_a_row(&error) => return Err(error),
                 Err(error) => {

@@ -7,7 +7,7 @@
 //! Guarantees: a row is judged only as its writer has left it; no row of the page is judged by what
 //! was there before a wait; a page is read once more for each wait, not for each row.
 
-use super::super::decode::{base_row, entry_passes, index_locator};
+use super::super::decode::{base_row, entry_passes, index_place};
 use super::{Scan, Source, locator_of, tree_of};
 use crate::operators::RowSet;
 use crate::operators::rt::Rt;
@@ -93,8 +93,9 @@ impl Scan {
         if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
             return Ok(true);
         }
-        let locator = index_locator(index, self.batch.entry(i), plan)?;
-        if !storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)? {
+        let place = index_place(index, self.batch.entry(i), plan)?;
+        let (of, beside) = ((&*plan.db, &*plan.store), &mut self.pending.beside);
+        if !storage::fetch_beside(of, beside, place, ReadMode::Current, &mut self.lookup)? {
             // Entry and row have gone since.
             return Ok(true);
         }
@@ -103,14 +104,7 @@ impl Scan {
         }
         if !self.lookup.is_ghost(0) {
             let test = self.condition.of_rows(plan);
-            base_row(
-                plan,
-                test,
-                self.lookup.row(0),
-                locator_of(plan, || locator.clone()),
-                rt,
-                out,
-            )?;
+            base_row(plan, test, self.lookup.row(0), locator_of(plan, || place.value()), rt, out)?;
         }
         Ok(true)
     }
