@@ -9,7 +9,7 @@ use access::RowBatch;
 use catalog::Db;
 use exec::operators::RowSet;
 use exec::operators::rt::Rt;
-use exec::operators::scan::{Again, Scan};
+use exec::operators::scan::{ReadAgain, Scan};
 use expr::key::{KeySet, encode};
 use expr::{Pred, Told};
 use logical::tree::TopSpec;
@@ -162,7 +162,7 @@ impl<'p> Pages<'p> {
             if let Some(i) = stopped_at {
                 // Others have waited for it, or changed it, since the page was read.
                 count += u64::from(count < limit && self.settle(rt, scan.rows(), i, change)?);
-                more = scan.read_again(plan, rt, Again::Behind(i))?;
+                more = scan.read_again(plan, rt, ReadAgain::Behind(i))?;
             } else if let Some(i) = seen.unsettled {
                 more = count >= limit || scan.settle(plan, rt, i, awaited)?;
             } else if seen.next < scan.rows().len() {

@@ -25,8 +25,8 @@ pub use self::session::{
 };
 pub use ::session::conceal::has_secret;
 pub use ::session::output::{
-    ColumnInfo, FirstError, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd,
-    StatementKind,
+    ColumnInfo, ColumnOrigin, ColumnOrigins, FirstError, OutputParameter, SessionChange, Sink,
+    StatementEnd, StatementKind,
 };
 pub use ::session::state::bulk::BulkOptions;
 pub use ::session::state::phases;

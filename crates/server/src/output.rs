@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use engine::phases::{self, Phase};
 use engine::{
-    BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, ResultRows, SessionChange, Sink,
-    SqlError, StatementEnd, StatementKind,
+    BeforeAnswer, ColumnInfo, ColumnOrigins, DataType, OutputParameter, ResultRows, SessionChange,
+    Sink, SqlError, StatementEnd, StatementKind,
 };
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
@@ -306,7 +306,7 @@ impl Sink for Answer<'_> {
         self.flow()
     }
 
-    fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+    fn origins(&mut self, origins: &ColumnOrigins) -> Result<(), SqlError> {
         let _encode = phases::enter(Phase::Encode);
         let (tables, columns) = (&origins.tables, &origins.columns);
         // The token counts columns and tables in a byte each.

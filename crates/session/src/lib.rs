@@ -4,7 +4,7 @@
 //! [`output::Sink`]. Guarantees: a statement that fails leaves no trace once its session has taken
 //! it back; what a session keeps is charged to the instance's account; nothing here runs a plan or
 //! knows a batch: what is done by the layers above is asked of
-//! [`Above`](state::host::Above).
+//! [`Upcalls`](state::host::Upcalls).
 
 pub mod asking;
 pub mod conceal;

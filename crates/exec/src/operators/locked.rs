@@ -29,7 +29,7 @@ use access::{BTree, Cursor, Heap, HeapScan, NewestWriters, ReadMode, Rid, RowBat
 use behind::RowsBehind;
 use catalog::errors::db_error;
 use logical::hints::{RowLocks, TableLock};
-use near::Near;
+use near::NearRows;
 use pages::{PageId, UnitId};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
@@ -50,7 +50,7 @@ const WHOLE_AT: i64 = 250;
 /// they were enough.
 const FEW_WANTED: usize = 32;
 
-enum Source {
+enum LockedSource {
     Heap(HeapScan),
     Range { tree: BTree, range: seek::Range },
     Point { tree: BTree, key: Vec<u8> },
@@ -60,7 +60,7 @@ enum Source {
 /// The operator.
 pub struct LockedScan {
     locks: RowLocks,
-    source: Option<Source>,
+    source: Option<LockedSource>,
     condition: Condition,
     batch: RowBatch,
     at: usize,
@@ -80,7 +80,7 @@ pub struct LockedScan {
     entry: RowBatch,
     lookup: RowBatch,
     /// Whether rows lie beside those that were read before them.
-    near: Near,
+    near: NearRows,
     /// Rows of the page at hand that were read when they were locked.
     rows_behind: RowsBehind,
     /// What is tested of an entry.
@@ -121,7 +121,7 @@ pub struct LockedScan {
 }
 
 /// A structure whose rows are locked.
-enum Rows<'t> {
+enum LockedRows<'t> {
     Heap(&'t Heap),
     Tree(&'t BTree),
 }
@@ -144,34 +144,34 @@ impl Name {
     }
 }
 
-impl Rows<'_> {
+impl LockedRows<'_> {
     fn unit(&self) -> UnitId {
         match self {
-            Rows::Heap(heap) => heap.unit_id(),
-            Rows::Tree(tree) => tree.unit_id(),
+            LockedRows::Heap(heap) => heap.unit_id(),
+            LockedRows::Tree(tree) => tree.unit_id(),
         }
     }
 
     /// The name of a row that was read.
     fn name(&self, batch: &RowBatch, i: usize) -> Name {
         match self {
-            Rows::Heap(_) => Name::Rid(batch.rid(i)),
-            Rows::Tree(_) => Name::Key(batch.key(i).to_vec()),
+            LockedRows::Heap(_) => Name::Rid(batch.rid(i)),
+            LockedRows::Tree(_) => Name::Key(batch.key(i).to_vec()),
         }
     }
 
     /// Whether nothing has changed on the page since it was read.
     fn is_as_read(&self, batch: &RowBatch) -> Result<bool, access::AccessError> {
         match self {
-            Rows::Heap(heap) => heap.is_as_read(batch),
-            Rows::Tree(tree) => tree.is_as_read(batch),
+            LockedRows::Heap(heap) => heap.is_as_read(batch),
+            LockedRows::Tree(tree) => tree.is_as_read(batch),
         }
     }
 
     fn fetch(&self, name: &Name, batch: &mut RowBatch) -> Result<bool, access::AccessError> {
         match (self, name) {
-            (Rows::Heap(heap), Name::Rid(rid)) => heap.fetch(*rid, ReadMode::Current, batch),
-            (Rows::Tree(tree), Name::Key(key)) => tree.fetch(key, ReadMode::Current, batch),
+            (LockedRows::Heap(heap), Name::Rid(rid)) => heap.fetch(*rid, ReadMode::Current, batch),
+            (LockedRows::Tree(tree), Name::Key(key)) => tree.fetch(key, ReadMode::Current, batch),
             _ => Ok(false),
         }
     }
@@ -196,7 +196,7 @@ impl LockedScan {
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
-            near: Near::default(),
+            near: NearRows::default(),
             rows_behind: RowsBehind::default(),
             tested: Vec::new(),
             held: None,
@@ -269,7 +269,7 @@ impl LockedScan {
         Ok(())
     }
 
-    fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
+    fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<LockedSource, SqlError> {
         self.cover(plan, rt)?;
         if rt.is_suspendable() {
             // Each row is wanted by itself.
@@ -278,9 +278,11 @@ impl LockedScan {
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let source = match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => {
-                Source::Heap(heap.scan().map_err(|e| access_error(&plan.db, e))?)
+                LockedSource::Heap(heap.scan().map_err(|e| access_error(&plan.db, e))?)
             }
-            (Path::Base, Base::Tree(tree)) => Source::Range { tree: tree.clone(), range: all() },
+            (Path::Base, Base::Tree(tree)) => {
+                LockedSource::Range { tree: tree.clone(), range: all() }
+            }
             (Path::Clustered(spec), Base::Tree(tree)) => {
                 self.sought(plan, tree, (spec, &plan.store.parts), rt)?
             }
@@ -346,13 +348,15 @@ impl LockedScan {
         self.ended.reads(rt.session().txn(&plan.db)?);
         self.sure = self.whole || self.locks.range;
         let (found, next) = match source {
-            Source::Heap(mut scan) => {
+            LockedSource::Heap(mut scan) => {
                 let more = scan.next_batch(ReadMode::Current, &mut self.batch);
-                (more.map_err(|e| access_error(&plan.db, e))?, Source::Heap(scan))
+                (more.map_err(|e| access_error(&plan.db, e))?, LockedSource::Heap(scan))
             }
-            Source::Range { tree, range } => self.ranges_page(plan, rt, tree, range)?,
-            Source::Point { tree, key } => (self.point(plan, rt, &tree, &key)?, Source::Done),
-            Source::Done => (false, Source::Done),
+            LockedSource::Range { tree, range } => self.ranges_page(plan, rt, tree, range)?,
+            LockedSource::Point { tree, key } => {
+                (self.point(plan, rt, &tree, &key)?, LockedSource::Done)
+            }
+            LockedSource::Done => (false, LockedSource::Done),
         };
         self.source = Some(next);
         if found && self.end == 0 {
@@ -460,10 +464,10 @@ fn point_of(
     spec: &SeekSpec,
     parts: &[types::KeyPart],
     rt: &mut Rt<'_, '_>,
-) -> Result<Source, SqlError> {
+) -> Result<LockedSource, SqlError> {
     let mut key = Vec::new();
     let possible = seek::point(spec, parts, rt, &mut key)?;
-    Ok(if possible { Source::Point { tree: tree.clone(), key } } else { Source::Done })
+    Ok(if possible { LockedSource::Point { tree: tree.clone(), key } } else { LockedSource::Done })
 }
 
 /// Whether the transaction has locked the table in a mode that covers locks on its rows.
@@ -496,7 +500,7 @@ impl Operator for LockedScan {
         self.large.begin();
         if self.source.is_none() {
             let source = self.start(plan, rt)?;
-            if matches!(source, Source::Heap(_) | Source::Range { .. }) {
+            if matches!(source, LockedSource::Heap(_) | LockedSource::Range { .. }) {
                 rt.session().run.scanned(&plan.db, &plan.store.table);
             }
             self.source = Some(source);

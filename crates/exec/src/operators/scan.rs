@@ -4,7 +4,7 @@
 
 mod newest;
 
-pub use newest::Again;
+pub use newest::ReadAgain;
 
 mod looked_up;
 mod skipped;
@@ -33,7 +33,7 @@ use types::{KeyPart, SqlError, Value};
 const FIRST: usize = 4;
 
 #[allow(clippy::large_enum_variant)] // one per operator, and a box would be followed for each page
-enum Source {
+enum ScanSource {
     Heap(HeapScan),
     Tree(Cursor),
     /// The batch is all there is.
@@ -42,7 +42,7 @@ enum Source {
 
 /// The operator.
 pub struct Scan {
-    source: Option<Source>,
+    source: Option<ScanSource>,
     guard: Option<Arc<SnapshotGuard>>,
     batch: RowBatch,
     at: usize,
@@ -104,7 +104,7 @@ impl Default for Scan {
 }
 
 impl Scan {
-    fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
+    fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<ScanSource, SqlError> {
         // Whatever the mode: values outside the rows are read after them, and freed only when no
         // older snapshot is left.
         if plan.mode == TableMode::Snapshot || plan.store.has_outside() {
@@ -129,24 +129,26 @@ impl Scan {
         let point_again = place.is_none_or(|place| place.key.is_none() || place.inclusive);
         let fail = |e| access_error(&plan.db, e);
         let source = match (&plan.path, &plan.store.base) {
-            (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
+            (Path::Base, Base::Heap(heap)) => ScanSource::Heap(heap.scan().map_err(fail)?),
             (Path::Base, Base::Tree(tree)) => {
                 let mut all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
                 let more = place.is_none_or(|place| go_on(&mut all, place, self.backward));
-                if more { self.cursor(tree, all) } else { Source::Done }
+                if more { self.cursor(tree, all) } else { ScanSource::Done }
             }
             (Path::Clustered(spec), Base::Tree(tree)) => {
                 self.seek(plan, tree, (spec, &plan.store.parts), place, rt)?
             }
             // The one row that there can be was given.
-            (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => Source::Done,
+            (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => {
+                ScanSource::Done
+            }
             (Path::Point(spec), Base::Tree(tree)) => {
                 let mut key = Vec::new();
                 if seek::point(spec, &plan.store.parts, rt, &mut key)? {
                     tree.fetch(&key, read_mode(&self.guard, plan.mode), &mut self.batch)
                         .map_err(fail)?;
                 }
-                Source::Done
+                ScanSource::Done
             }
             (Path::Index { index, seek: spec, point, .. }, _) => {
                 let index = &plan.store.indexes[*index];
@@ -156,14 +158,14 @@ impl Scan {
                         let mode = read_mode(&self.guard, plan.mode);
                         index.tree.fetch(&key, mode, &mut self.batch).map_err(fail)?;
                     }
-                    Source::Done
+                    ScanSource::Done
                 } else {
                     self.seek(plan, &index.tree, (spec, &index.order_parts), place, rt)?
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
         };
-        if !matches!(source, Source::Done) {
+        if !matches!(source, ScanSource::Done) {
             rt.session().run.scanned(&plan.db, &plan.store.table);
         }
         Ok(source)
@@ -177,7 +179,7 @@ impl Scan {
         (spec, parts): (&SeekSpec, &[KeyPart]),
         place: Option<&ScanPlace>,
         rt: &mut Rt<'_, '_>,
-    ) -> Result<Source, SqlError> {
+    ) -> Result<ScanSource, SqlError> {
         let backward = self.backward;
         let ahead =
             |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
@@ -194,10 +196,10 @@ impl Scan {
             }
             self.rest.pop()
         };
-        Ok(first.map_or(Source::Done, |range| self.cursor(tree, range)))
+        Ok(first.map_or(ScanSource::Done, |range| self.cursor(tree, range)))
     }
 
-    fn cursor(&mut self, tree: &BTree, range: seek::Range) -> Source {
+    fn cursor(&mut self, tree: &BTree, range: seek::Range) -> ScanSource {
         let direction = if self.backward { Direction::Backward } else { Direction::Forward };
         let (lower, upper) =
             (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
@@ -207,7 +209,11 @@ impl Scan {
         if let Some(newest) = &mut self.newest {
             newest.range = Some(range);
         }
-        Source::Tree(if few { cursor.beginning_with(self.most.max(FIRST) as u16) } else { cursor })
+        ScanSource::Tree(if few {
+            cursor.beginning_with(self.most.max(FIRST) as u16)
+        } else {
+            cursor
+        })
     }
 
     /// The next page of rows that the path leads to, the condition not yet tested; false at the
@@ -249,8 +255,8 @@ impl Scan {
         loop {
             let mode = read_mode(&self.guard, plan.mode);
             let more = match &mut self.source {
-                Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
-                Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
+                Some(ScanSource::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
+                Some(ScanSource::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
                 // The batch stays as it is: it has been given.
                 _ => return Ok(false),
             };

@@ -83,9 +83,9 @@ pub fn plan(
     let mut tested: Vec<ColId> = Vec::new();
     preds.iter().for_each(|p| p.columns(&mut tested));
     match choose(get, &store, &preds, &tested, wishes, chance)? {
-        Chosen::One(candidate) => one(get, store, preds, wishes, candidate),
-        Chosen::Union(union) => union::plan(get, store, preds, wishes, union),
-        Chosen::Intersection(all) => intersection::plan(get, store, preds, wishes, all),
+        ChosenPath::One(candidate) => one(get, store, preds, wishes, candidate),
+        ChosenPath::Union(union) => union::plan(get, store, preds, wishes, union),
+        ChosenPath::Intersection(all) => intersection::plan(get, store, preds, wishes, all),
     }
 }
 
@@ -206,7 +206,7 @@ impl ReadShape {
 }
 
 /// How a table is read.
-enum Chosen {
+enum ChosenPath {
     One(Candidate),
     Union(union::Union),
     Intersection(intersection::Intersection),
@@ -257,7 +257,7 @@ fn choose(
     tested: &[ColId],
     wishes: &Wishes<'_>,
     chance: &mut Option<Chance>,
-) -> Result<Chosen, SqlError> {
+) -> Result<ChosenPath, SqlError> {
     let total = table_rows(&get.table);
     // A way down the tree for each constant, and more of them than rows: to look each row up in
     // them costs less.
@@ -320,9 +320,10 @@ fn choose(
     let limit = best.as_ref().filter(|_| !forced).map_or(f64::INFINITY, |best| best.cost);
     let union = if union { question.union(&ways) } else { None };
     let intersection = if intersection { question.intersection(&ways) } else { None };
-    let several = union.map(|union| (union.cost, Chosen::Union(union)));
-    let several =
-        several.into_iter().chain(intersection.map(|all| (all.cost, Chosen::Intersection(all))));
+    let several = union.map(|union| (union.cost, ChosenPath::Union(union)));
+    let several = several
+        .into_iter()
+        .chain(intersection.map(|all| (all.cost, ChosenPath::Intersection(all))));
     let several =
         several.filter(|(cost, _)| *cost < limit).reduce(|a, b| if b.0 < a.0 { b } else { a });
     if let Some((_, chosen)) = several {
@@ -332,7 +333,7 @@ fn choose(
     if !hinted && chance.is_none() {
         best.missing = question.missing(&best, &wanted);
     }
-    Ok(Chosen::One(best))
+    Ok(ChosenPath::One(best))
 }
 
 impl Candidate {

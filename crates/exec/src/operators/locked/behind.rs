@@ -7,7 +7,7 @@
 //! statement's grant.
 
 use super::entries::is_row_wanted;
-use super::{LockedScan, Name, Rows};
+use super::{LockedRows, LockedScan, Name};
 use crate::operators::decode::index_place;
 use crate::operators::pending::{FEW, Pending};
 use crate::operators::rt::Rt;
@@ -135,8 +135,8 @@ impl LockedScan {
         lookup: &mut RowBatch,
     ) -> Result<(), SqlError> {
         let rows = match &plan.store.base {
-            Base::Heap(heap) => Rows::Heap(heap),
-            Base::Tree(tree) => Rows::Tree(tree),
+            Base::Heap(heap) => LockedRows::Heap(heap),
+            Base::Tree(tree) => LockedRows::Tree(tree),
         };
         if entries >= FEW {
             self.near.expect_many(rt);

@@ -18,7 +18,7 @@
 //! himself alone (X) waits for him before he locks it, as a change does (`storage::write`).
 
 use super::rows::RowOutcome;
-use super::{LockedScan, Name, Rows};
+use super::{LockedRows, LockedScan, Name};
 use crate::operators::RowSet;
 use crate::operators::condition::RowTest;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator, index_place};
@@ -39,7 +39,7 @@ use types::{Corrupt, SqlError, Value};
 
 /// A row that was looked for before its entry was locked.
 struct RowLockedAhead<'p> {
-    rows: Rows<'p>,
+    rows: LockedRows<'p>,
     name: Name,
     /// How it was locked; nothing where it is not there.
     grant: Option<Grant>,
@@ -54,10 +54,10 @@ enum EntryOutcome {
 }
 
 /// The row that a locator names.
-fn row_at<'p>(plan: &'p ScanPlan, locator: &Value) -> Result<(Rows<'p>, Name), SqlError> {
+fn row_at<'p>(plan: &'p ScanPlan, locator: &Value) -> Result<(LockedRows<'p>, Name), SqlError> {
     match (&plan.store.base, Locator::of(locator)?) {
-        (Base::Heap(heap), Locator::Rid(rid)) => Ok((Rows::Heap(heap), Name::Rid(rid))),
-        (Base::Tree(tree), Locator::Key(key)) => Ok((Rows::Tree(tree), Name::Key(key))),
+        (Base::Heap(heap), Locator::Rid(rid)) => Ok((LockedRows::Heap(heap), Name::Rid(rid))),
+        (Base::Tree(tree), Locator::Key(key)) => Ok((LockedRows::Tree(tree), Name::Key(key))),
         _ => Err(SqlError::internal("a locator of another table")),
     }
 }
@@ -129,7 +129,7 @@ impl LockedScan {
         let index = &plan.store.indexes[index];
         match held_by(plan, self.condition.of(plan), index, self.batch.entry(i), rt, out)? {
             Some(true) if !self.sure => {
-                self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out)
+                self.keep_as_read(plan, &LockedRows::Tree(&index.tree), i, rt, out)
             }
             Some(_) => Ok(RowOutcome::Done),
             None => Ok(RowOutcome::Alone),
@@ -241,7 +241,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<(), SqlError> {
         let index = &plan.store.indexes[index];
-        let (tree, name) = (Rows::Tree(&index.tree), Name::Key(self.batch.key(i).to_vec()));
+        let (tree, name) = (LockedRows::Tree(&index.tree), Name::Key(self.batch.key(i).to_vec()));
         let mut wanted = None;
         if self.held.is_none()
             && self.waits()
@@ -289,7 +289,7 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        tree: &Rows<'_>,
+        tree: &LockedRows<'_>,
         (name, i): (&Name, usize),
         into: &mut RowBatch,
     ) -> Result<Option<(Grant, bool)>, SqlError> {

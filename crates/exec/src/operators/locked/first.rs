@@ -3,7 +3,7 @@
 //! Guarantee: when the row is given, nothing lay before it at a moment at which it was locked
 //! already: of two sessions that number rows by it, the second one sees what the first one made.
 
-use super::{LockedScan, Rows};
+use super::{LockedRows, LockedScan};
 use crate::operators::RowSet;
 use crate::operators::rt::Rt;
 use plan::nodes::{Path, ScanPlan};
@@ -23,9 +23,11 @@ impl LockedScan {
         let mut known = None;
         while self.following(plan, rt, out)? {
             let rows = match (&plan.path, &plan.store.base) {
-                (Path::Index { index, .. }, _) => Rows::Tree(&plan.store.indexes[*index].tree),
-                (_, Base::Tree(tree)) => Rows::Tree(tree),
-                (_, Base::Heap(heap)) => Rows::Heap(heap),
+                (Path::Index { index, .. }, _) => {
+                    LockedRows::Tree(&plan.store.indexes[*index].tree)
+                }
+                (_, Base::Tree(tree)) => LockedRows::Tree(tree),
+                (_, Base::Heap(heap)) => LockedRows::Heap(heap),
             };
             let found = rows.name(&self.batch, self.given);
             if known.as_ref() == Some(&found) {

@@ -4,7 +4,7 @@
 //! Guarantee: the rows come in the order in which they are asked for; what is remembered of the
 //! tree beyond one node is taken from the statement's grant.
 
-use super::{Name, Rows};
+use super::{LockedRows, Name};
 use crate::operators::rt::Rt;
 use access::{AccessError, Beside, ReadMode, RowBatch};
 use pages::PAGE_SIZE;
@@ -18,12 +18,12 @@ const NODES: usize = 16;
 
 /// What is known of the rows that were read so far.
 #[derive(Default)]
-pub(super) struct Near {
+pub(super) struct NearRows {
     beside: Beside,
     share: Option<Share>,
 }
 
-impl Near {
+impl NearRows {
     /// Many rows come, in the order of an index: that of their own keys is another one.
     pub fn expect_many(&mut self, rt: &mut Rt<'_, '_>) {
         if self.share.is_none() {
@@ -37,12 +37,12 @@ impl Near {
     /// The newest version of a row, as the only one of `batch`; false if there is none.
     pub fn fetch(
         &mut self,
-        rows: &Rows<'_>,
+        rows: &LockedRows<'_>,
         name: &Name,
         batch: &mut RowBatch,
     ) -> Result<bool, AccessError> {
         match (rows, name) {
-            (Rows::Tree(tree), Name::Key(key)) => {
+            (LockedRows::Tree(tree), Name::Key(key)) => {
                 tree.fetch_beside(&mut self.beside, key, ReadMode::Current, batch)
             }
             _ => rows.fetch(name, batch),

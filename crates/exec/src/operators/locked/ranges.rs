@@ -2,7 +2,7 @@
 //! gaps are locked until a pass finds nothing that is not, or the pages tell that the next one
 //! would not (`Cursor::is_as_read`).
 
-use super::{LockedScan, Name, Source};
+use super::{LockedScan, LockedSource, Name};
 use crate::operators::rt::Rt;
 use crate::operators::skip::SeekPastColumn;
 use crate::operators::{BATCH, seek};
@@ -18,7 +18,7 @@ use types::{KeyPart, SqlError};
 
 /// What a pass over the entries of a leaf has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
+enum LeafPass {
     /// All were locked before, and as their writers had left them: they stay as they were read.
     Settled,
     /// All are locked now, and were as their writers had left them.
@@ -27,13 +27,13 @@ enum Pass {
     Waited,
 }
 
-impl Pass {
+impl LeafPass {
     /// Of entries that were as their writers had `left` them, and were locked `before`.
-    fn of(left: bool, before: bool) -> Pass {
+    fn of(left: bool, before: bool) -> LeafPass {
         match (left, before) {
-            (true, true) => Pass::Settled,
-            (true, false) => Pass::Locked,
-            (false, _) => Pass::Waited,
+            (true, true) => LeafPass::Settled,
+            (true, false) => LeafPass::Locked,
+            (false, _) => LeafPass::Waited,
         }
     }
 }
@@ -42,7 +42,7 @@ impl Pass {
 struct GapPass {
     /// The live key at which the gap ends, or the end.
     last: Name,
-    pass: Pass,
+    pass: LeafPass,
     /// The batch at hand has all of its keys.
     whole: bool,
 }
@@ -55,7 +55,7 @@ impl LockedScan {
         tree: &BTree,
         (spec, parts): (&SeekSpec, &[KeyPart]),
         rt: &mut Rt<'_, '_>,
-    ) -> Result<Source, SqlError> {
+    ) -> Result<LockedSource, SqlError> {
         match &spec.behind {
             Some(behind) => self.skip = SeekPastColumn::of(spec, behind, parts, rt)?,
             None => {
@@ -79,13 +79,13 @@ impl LockedScan {
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         tree: BTree,
-    ) -> Result<Source, SqlError> {
+    ) -> Result<LockedSource, SqlError> {
         if self.rest.is_empty() {
             self.look_for_value(plan, rt, &tree)?;
         }
         // What was done for the gap beside the range before is to be done for this one.
         (self.begun, self.cursor) = (false, None);
-        Ok(self.rest.pop().map_or(Source::Done, |range| Source::Range { tree, range }))
+        Ok(self.rest.pop().map_or(LockedSource::Done, |range| LockedSource::Range { tree, range }))
     }
 
     /// The next leaf of a range or of the ranges after it.
@@ -95,19 +95,19 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         tree: BTree,
         range: seek::Range,
-    ) -> Result<(bool, Source), SqlError> {
-        let mut source = Source::Range { tree: tree.clone(), range };
-        while let Source::Range { range, .. } = source {
+    ) -> Result<(bool, LockedSource), SqlError> {
+        let mut source = LockedSource::Range { tree: tree.clone(), range };
+        while let LockedSource::Range { range, .. } = source {
             let (found, next) = self.range_page(plan, rt, tree.clone(), range)?;
             if found {
                 return Ok((true, next));
             }
             source = self.next_range(plan, rt, tree.clone())?;
-            if matches!(source, Source::Range { .. }) {
+            if matches!(source, LockedSource::Range { .. }) {
                 rt.session().run.scanned(&plan.db, &plan.store.table);
             }
         }
-        Ok((false, Source::Done))
+        Ok((false, LockedSource::Done))
     }
 
     /// The next leaf of a range, its gaps locked when they are to be.
@@ -117,7 +117,7 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         tree: BTree,
         mut range: seek::Range,
-    ) -> Result<(bool, Source), SqlError> {
+    ) -> Result<(bool, LockedSource), SqlError> {
         let backward = plan.backward;
         let begins = self.locks.range && !self.whole && backward;
         if begins && !std::mem::replace(&mut self.begun, true) {
@@ -150,7 +150,7 @@ impl LockedScan {
                         continue;
                     }
                 }
-                return Ok((false, Source::Done));
+                return Ok((false, LockedSource::Done));
             }
             self.end = self.batch.len();
             if gaps {
@@ -161,7 +161,7 @@ impl LockedScan {
                     // When the table was locked in place of what was left of the page, that may
                     // have changed since the page was read.
                     if self.whole || !self.stays_as_read(plan, pass, &cursor, goes_on)? {
-                        locked = (pass == Pass::Locked).then_some(self.end);
+                        locked = (pass == LeafPass::Locked).then_some(self.end);
                         std::mem::swap(&mut self.batch, &mut self.earlier);
                         continue;
                     }
@@ -181,7 +181,7 @@ impl LockedScan {
                 true => range.upper = Bound::Excluded(last),
                 false => range.lower = Bound::Excluded(last),
             }
-            return Ok((true, Source::Range { tree, range }));
+            return Ok((true, LockedSource::Range { tree, range }));
         }
     }
 
@@ -193,15 +193,15 @@ impl LockedScan {
     fn stays_as_read(
         &self,
         plan: &ScanPlan,
-        pass: Pass,
+        pass: LeafPass,
         cursor: &Cursor,
         goes_on: bool,
     ) -> Result<bool, SqlError> {
         let same = match pass {
-            Pass::Settled if !goes_on => return Ok(true),
-            Pass::Settled => cursor.came_as_read(),
-            Pass::Locked => cursor.is_as_read(&self.batch),
-            Pass::Waited => return Ok(false),
+            LeafPass::Settled if !goes_on => return Ok(true),
+            LeafPass::Settled => cursor.came_as_read(),
+            LeafPass::Locked => cursor.is_as_read(&self.batch),
+            LeafPass::Waited => return Ok(false),
         };
         same.map_err(|e| access_error(&plan.db, e))
     }
@@ -212,17 +212,17 @@ impl LockedScan {
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         tree: &BTree,
-    ) -> Result<Pass, SqlError> {
+    ) -> Result<LeafPass, SqlError> {
         let batch = std::mem::take(&mut self.batch);
         let pass = self.lock_entries(plan, rt, tree, &batch);
         self.batch = batch;
         let mut pass = pass?;
-        if pass != Pass::Waited
+        if pass != LeafPass::Waited
             && !plan.backward
             && let Some(last) = self.end.checked_sub(1)
             && !self.anchor(plan, rt, tree, last)?
         {
-            pass = Pass::Locked;
+            pass = LeafPass::Locked;
         }
         Ok(pass)
     }
@@ -233,7 +233,7 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         tree: &BTree,
         batch: &RowBatch,
-    ) -> Result<Pass, SqlError> {
+    ) -> Result<LeafPass, SqlError> {
         let mode = self.locks.mode.with_gap();
         let (mut before, mut left) = (true, true);
         // A writer who runs is waited for before the gap is locked in which he may have more to do.
@@ -244,7 +244,7 @@ impl LockedScan {
             let key = RowName::Key(batch.key(i));
             before &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
         }
-        Ok(Pass::of(left, before))
+        Ok(LeafPass::of(left, before))
     }
 
     /// The scan goes on behind key `last` of the page at hand. One that may leave the index, a
@@ -314,16 +314,16 @@ impl LockedScan {
             let mut gap = self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch)?;
             if gap.last == Name::End {
                 let held = self.lock(plan, rt, tree.unit_id(), RowName::End, mode)? == Grant::Held;
-                if !held && gap.pass == Pass::Settled {
-                    gap.pass = Pass::Locked;
+                if !held && gap.pass == LeafPass::Settled {
+                    gap.pass = LeafPass::Locked;
                 }
-            } else if gap.pass == Pass::Locked && gap.whole {
+            } else if gap.pass == LeafPass::Locked && gap.whole {
                 let same = cursor.is_as_read(&batch).map_err(|e| access_error(&plan.db, e))?;
                 if same {
-                    (before, gap.pass) = (false, Pass::Settled);
+                    (before, gap.pass) = (false, LeafPass::Settled);
                 }
             }
-            if gap.pass == Pass::Settled {
+            if gap.pass == LeafPass::Settled {
                 self.locked_to = Some(gap.last);
                 return Ok(before);
             }
@@ -348,7 +348,7 @@ impl LockedScan {
                 .next_batch(ReadMode::Current, batch)
                 .map_err(|e| access_error(&plan.db, e))?
             {
-                return Ok(GapPass { last: Name::End, pass: Pass::of(left, before), whole });
+                return Ok(GapPass { last: Name::End, pass: LeafPass::of(left, before), whole });
             }
             for i in 0..batch.len() {
                 let (key, mode) = (RowName::Key(batch.key(i)), self.locks.mode.with_gap());
@@ -359,7 +359,7 @@ impl LockedScan {
                 // gap for long.
                 if !batch.is_ghost(i) && writer != self.txn(plan, rt)?.id() {
                     let last = Name::Key(batch.key(i).to_vec());
-                    return Ok(GapPass { last, pass: Pass::of(left, before), whole });
+                    return Ok(GapPass { last, pass: LeafPass::of(left, before), whole });
                 }
             }
             whole = false;

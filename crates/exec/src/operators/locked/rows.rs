@@ -19,7 +19,7 @@
 //!
 //! Entries of an index, and the rows behind them: [`super::entries`].
 
-use super::{LockedScan, Name, Rows, Source};
+use super::{LockedRows, LockedScan, LockedSource, Name};
 use crate::operators::RowSet;
 use crate::operators::decode::base_row;
 use crate::operators::rt::Rt;
@@ -80,7 +80,8 @@ impl LockedScan {
             self.row(plan, i, rt, out)?;
         }
         // What has gone from here may have come in behind, under another key.
-        let moved = self.moved && !self.sure && matches!(self.source, Some(Source::Range { .. }));
+        let moved =
+            self.moved && !self.sure && matches!(self.source, Some(LockedSource::Range { .. }));
         if (given == RowOutcome::Again || moved) && !self.locks.read_past {
             self.read_behind(plan, rt, i)?;
         }
@@ -130,8 +131,8 @@ impl LockedScan {
             return Ok(RowOutcome::Done);
         }
         let rows = match &plan.store.base {
-            Base::Heap(heap) => Rows::Heap(heap),
-            Base::Tree(tree) => Rows::Tree(tree),
+            Base::Heap(heap) => LockedRows::Heap(heap),
+            Base::Tree(tree) => LockedRows::Tree(tree),
         };
         self.keep_as_read(plan, &rows, i, rt, out)
     }
@@ -141,7 +142,7 @@ impl LockedScan {
     pub(super) fn keep_as_read(
         &mut self,
         plan: &ScanPlan,
-        rows: &Rows<'_>,
+        rows: &LockedRows<'_>,
         i: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
@@ -159,7 +160,7 @@ impl LockedScan {
     fn lock_as_read(
         &mut self,
         plan: &ScanPlan,
-        rows: &Rows<'_>,
+        rows: &LockedRows<'_>,
         i: usize,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Option<RowOutcome>, SqlError> {
@@ -206,11 +207,11 @@ impl LockedScan {
             self.ended.left_by(txn, self.batch.header(other).txn);
         }
         match &mut self.source {
-            Some(Source::Heap(scan)) => {
+            Some(LockedSource::Heap(scan)) => {
                 scan.again();
                 self.from = Some((self.batch.page(), u32::from(self.batch.slot(i)) + 1));
             }
-            Some(Source::Range { range, .. }) => {
+            Some(LockedSource::Range { range, .. }) => {
                 let key = Bound::Excluded(self.batch.key(i).to_vec());
                 if plan.backward {
                     range.upper = key;
@@ -230,7 +231,7 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        rows: &Rows<'_>,
+        rows: &LockedRows<'_>,
         name: &Name,
         into: &mut RowBatch,
     ) -> Result<Option<Grant>, SqlError> {
@@ -264,7 +265,7 @@ impl LockedScan {
         &self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        rows: &Rows<'_>,
+        rows: &LockedRows<'_>,
         name: &Name,
         into: &mut RowBatch,
     ) -> Result<bool, SqlError> {
@@ -316,12 +317,19 @@ impl LockedScan {
                 self.indexed(plan, (i, *index), rt, (&mut entry, &mut lookup), out)
             }
             (_, Base::Heap(heap)) => self
-                .base(plan, rt, &Rows::Heap(heap), &Name::Rid(self.batch.rid(i)), &mut lookup, out)
+                .base(
+                    plan,
+                    rt,
+                    &LockedRows::Heap(heap),
+                    &Name::Rid(self.batch.rid(i)),
+                    &mut lookup,
+                    out,
+                )
                 .map(drop),
             (_, Base::Tree(tree)) => {
                 let name = Name::Key(self.batch.key(i).to_vec());
                 let read =
-                    self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop);
+                    self.base(plan, rt, &LockedRows::Tree(tree), &name, &mut lookup, out).map(drop);
                 self.moved |= lookup.header(0).txn != self.batch.header(i).txn;
                 read
             }
@@ -335,7 +343,7 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        rows: &Rows<'_>,
+        rows: &LockedRows<'_>,
         name: &Name,
         lookup: &mut RowBatch,
         out: &mut RowSet,
@@ -349,7 +357,7 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        (rows, name, grant): (&Rows<'_>, &Name, Grant),
+        (rows, name, grant): (&LockedRows<'_>, &Name, Grant),
         lookup: &RowBatch,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {

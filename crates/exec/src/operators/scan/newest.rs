@@ -8,7 +8,7 @@
 //! was there before a wait; a page is read once more for each wait, not for each row.
 
 use super::super::decode::{base_row, entry_passes, index_place};
-use super::{Scan, Source, locator_of, tree_of};
+use super::{Scan, ScanSource, locator_of, tree_of};
 use crate::operators::RowSet;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
@@ -36,7 +36,7 @@ pub(super) struct Newest {
 
 /// What of a page is read again.
 #[derive(Clone, Copy, Debug)]
-pub enum Again {
+pub enum ReadAgain {
     /// A row, by its number in the page, and what comes after it.
     From(usize),
     /// What comes after it.
@@ -129,7 +129,7 @@ impl Scan {
             let writers = behind.into_iter().chain((i..batch.len()).map(|i| batch.header(i).txn));
             newest.ended.settle((&plan.db, txn), writers, awaited)?;
         }
-        self.read_again(plan, rt, Again::From(i))
+        self.read_again(plan, rt, ReadAgain::From(i))
     }
 
     /// Reads what is left of the page again; false at the end of the scan.
@@ -140,22 +140,22 @@ impl Scan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        again: Again,
+        again: ReadAgain,
     ) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         let (i, behind) = match again {
-            Again::From(i) => (i, false),
-            Again::Behind(i) => (i, true),
+            ReadAgain::From(i) => (i, false),
+            ReadAgain::Behind(i) => (i, true),
         };
         match &mut self.source {
-            Some(Source::Heap(scan)) => {
+            Some(ScanSource::Heap(scan)) => {
                 scan.again();
                 let slot = u32::from(self.batch.slot(i)) + u32::from(behind);
                 if let Some(newest) = &mut self.newest {
                     newest.from = Some((self.batch.page(), slot));
                 }
             }
-            Some(Source::Tree(_)) => {
+            Some(ScanSource::Tree(_)) => {
                 let range = self.newest.as_ref().and_then(|newest| newest.range.clone());
                 let (Some(tree), Some(mut range)) = (tree_of(plan), range) else {
                     return Err(SqlError::internal("a scan of an index without its range"));
