@@ -166,14 +166,14 @@ fn first_error(said: &str) -> Option<&str> {
 }
 
 /// What a part's statement says, and the verdict that follows.
-struct Found {
+struct FoundPart {
     said: String,
     verdict: String,
     /// The answer is another, or the file that shows the effect does not speak of it.
     wrong_answer: bool,
 }
 
-fn look(instance: &Arc<Instance>, folder: &Path, part: &Part) -> Found {
+fn look(instance: &Arc<Instance>, folder: &Path, part: &Part) -> FoundPart {
     let (transaction, sql) = match part.sql.strip_prefix('~') {
         Some(sql) => (false, sql),
         None => (true, part.sql.as_str()),
@@ -189,7 +189,7 @@ fn look(instance: &Arc<Instance>, folder: &Path, part: &Part) -> Found {
     said(&mut session, "SET NOEXEC OFF");
     said(&mut session, "IF @@TRANCOUNT > 0 ROLLBACK");
     let mut found =
-        Found { said: lines.join(" / "), verdict: part.verdict.clone(), wrong_answer: false };
+        FoundPart { said: lines.join(" / "), verdict: part.verdict.clone(), wrong_answer: false };
     if part.verdict.starts_with("not planned") {
         // It fails, as it should.
         if !sql.is_empty() && first_error(&found.said).is_none() {

@@ -31,7 +31,7 @@ const CALM: u32 = 8;
 
 /// A locator.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PendingRow {
     /// Of a row of a heap all of its RID, else the first eight bytes of its key, in their order.
     head: u64,
     /// Where the key lies among the bytes of all of them.
@@ -39,10 +39,10 @@ struct Place {
     len: u32,
 }
 
-impl Place {
-    fn of_rid(rid: Rid) -> Place {
+impl PendingRow {
+    fn of_rid(rid: Rid) -> PendingRow {
         let head = u64::from(rid.page.file) << 48 | u64::from(rid.page.page) << 16;
-        Place { head: head | u64::from(rid.slot), at: 0, len: 0 }
+        PendingRow { head: head | u64::from(rid.slot), at: 0, len: 0 }
     }
 
     #[inline]
@@ -78,7 +78,7 @@ pub(super) enum NextRow<'p> {
 /// The locators.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    places: Vec<Place>,
+    places: Vec<PendingRow>,
     keys: Vec<u8>,
     /// How many have been taken, and of how many the pages were asked for.
     at: usize,
@@ -129,7 +129,7 @@ impl Pending {
     fn has_share(&mut self, rt: &mut Rt<'_, '_>) -> bool {
         if self.share.is_none() {
             let mut share = rt.share();
-            if share.take(MOST * size_of::<Place>() + MOST_BYTES) {
+            if share.take(MOST * size_of::<PendingRow>() + MOST_BYTES) {
                 self.places.reserve_exact(MOST.saturating_sub(self.places.len()));
                 self.keys.reserve_exact(MOST_BYTES.saturating_sub(self.keys.len()));
             }
@@ -142,11 +142,11 @@ impl Pending {
     #[inline]
     pub fn push(&mut self, place: RowPlace<'_>) {
         self.places.push(match place {
-            RowPlace::Rid(rid) => Place::of_rid(rid),
+            RowPlace::Rid(rid) => PendingRow::of_rid(rid),
             RowPlace::Key(key) => {
                 let (at, len) = (self.keys.len() as u32, key.len() as u32);
                 self.keys.extend_from_slice(key);
-                Place { head: head_of(key), at, len }
+                PendingRow { head: head_of(key), at, len }
             }
         });
     }
@@ -230,12 +230,12 @@ mod tests {
     #[test]
     fn rows_of_one_page_come_together() {
         let rid = |page, slot| Rid { page: PageId { file: 1, page }, slot };
-        let mut all = [rid(300, 1), rid(2, 9), rid(300, 0), rid(2, 1)].map(Place::of_rid);
+        let mut all = [rid(300, 1), rid(2, 9), rid(300, 0), rid(2, 1)].map(PendingRow::of_rid);
         all.sort_unstable_by_key(|place| place.head);
-        let found = all.map(Place::rid);
+        let found = all.map(PendingRow::rid);
         assert_eq!(found, [rid(2, 1), rid(2, 9), rid(300, 0), rid(300, 1)]);
         let far = Rid { page: PageId { file: u16::MAX, page: u32::MAX - 1 }, slot: 700 };
-        assert_eq!(Place::of_rid(far).rid(), far);
+        assert_eq!(PendingRow::of_rid(far).rid(), far);
     }
 
     #[test]

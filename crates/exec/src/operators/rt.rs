@@ -104,7 +104,7 @@ impl RunState {
 
     /// Of a run that other statements of the session come between.
     pub(crate) fn suspendable() -> RunState {
-        let rare = RareState { snapshots: Some(Vec::new()), ..Rare::default() };
+        let rare = RareState { snapshots: Some(Vec::new()), ..RareState::default() };
         RunState { rare: Some(Box::new(rare)), ..RunState::default() }
     }
 }

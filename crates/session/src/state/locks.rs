@@ -252,7 +252,7 @@ impl SessionCore {
         let has_waited = self.wait_for_givers(db, |db| db.giver_of_missing(called, spid))?;
         // A transaction that has taken the name back since is no giver any more: a name is put
         // back before its giver goes, and the version moves before the name is there.
-        let now = CatalogLook { times: looked.times + 1, ..Looked::at(db) };
+        let now = CatalogLook { times: looked.times + 1, ..CatalogLook::at(db) };
         let has_moved = (now.db, now.version) != (looked.db, looked.version);
         *looked = now;
         if has_moved && self.cancelled() {

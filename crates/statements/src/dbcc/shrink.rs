@@ -86,9 +86,9 @@ fn how(command: &Command<'_, '_>, file: bool) -> Result<ShrinkMode, SqlError> {
     let mut how = ShrinkMode::default();
     for word in (1..command.args.len()).filter_map(|at| command.text(at)) {
         let said = match word.to_ascii_uppercase().as_str() {
-            "TRUNCATEONLY" => ShrinkMode { stay: true, ..How::default() },
-            "NOTRUNCATE" => ShrinkMode { keep: true, ..How::default() },
-            "EMPTYFILE" if file => ShrinkMode { empty: true, ..How::default() },
+            "TRUNCATEONLY" => ShrinkMode { stay: true, ..ShrinkMode::default() },
+            "NOTRUNCATE" => ShrinkMode { keep: true, ..ShrinkMode::default() },
+            "EMPTYFILE" if file => ShrinkMode { empty: true, ..ShrinkMode::default() },
             _ => return Err(errors::syntax_near(word)),
         };
         if how != ShrinkMode::default() {
