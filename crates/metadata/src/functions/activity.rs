@@ -69,7 +69,7 @@ pub fn figures(core: &SessionCore) -> InstanceFigures {
         sent: packets.map_or(0, |packets| packets.sent()),
         packet_errors: packets.map_or(0, |packets| packets.errors()),
         connections: instance.logins(),
-        ..Figures::default()
+        ..InstanceFigures::default()
     };
     for file in core.host().databases().iter().flat_map(files_of) {
         figures.reads += file.stats.reads;

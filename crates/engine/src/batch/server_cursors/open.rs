@@ -348,7 +348,7 @@ impl Header {
 
 /// Where the columns of a cursor come from, for a session in the database `here`.
 fn origins_of(plan: &CursorPlan, here: i32) -> ColumnOrigins {
-    let rowstat = ColumnOrigin { hidden: true, ..Origin::default() };
+    let rowstat = ColumnOrigin { hidden: true, ..ColumnOrigin::default() };
     let mut origins = origins::of(&plan.origins, &plan.columns, &plan.origin_of, here);
     origins.columns.push(rowstat);
     origins
