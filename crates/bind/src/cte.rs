@@ -1,5 +1,5 @@
 //! Common table expressions: names that WITH brings in sight. Guarantees: inside one only those
-//! before it are in sight, and no block around it; each mention is bound anew.
+//! before it are in sight, and no block around it; each mention is bound again.
 
 use super::updatable::SourceQuery;
 use super::{Binder, recursive};

@@ -50,8 +50,8 @@ fn text_of(columns: &[MaskedColumn]) -> CompactString {
     parts.collect::<Vec<_>>().join(";").into()
 }
 
-/// What stands for the values of an expression, and for whom: who may see each of the columns
-/// unmasked sees the values.
+/// What callers see in place of the values of an expression. A caller who may see each of the
+/// columns unmasked sees the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MaskOf {
     function: CompactString,

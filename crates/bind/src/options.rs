@@ -69,7 +69,7 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
         "USE PLAN" | "FOR TIMESTAMP AS OF" => {
             Err(unsupported(&format!("OPTION ({})", option.name)))
         }
-        // How rows are joined, grouped and ordered, when a plan is made anew, a name for the log.
+        // How rows are joined, grouped and ordered, when a plan is made again, a name for the log.
         _ => Ok(()),
     })
 }

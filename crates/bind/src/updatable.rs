@@ -22,7 +22,7 @@ pub enum SourceQuery {
 pub enum Barrier {
     /// Aggregates, GROUP BY, DISTINCT.
     Grouped,
-    /// UNION and its kin.
+    /// UNION, EXCEPT, INTERSECT.
     Union,
     /// Rows of no table.
     Made,

@@ -1,5 +1,5 @@
-//! Window functions: ROW_NUMBER and its kin, LAG and LEAD, aggregates OVER. Binding; the operator
-//! is in the executor.
+//! Window functions: ROW_NUMBER and other ranking functions, LAG and LEAD, aggregates OVER.
+//! Binding; the operator is in the executor.
 
 use crate::scope::Clause;
 use crate::{Binder, null_constant, unsupported};

@@ -142,7 +142,7 @@ pub fn switch(
     Ok(next)
 }
 
-/// Publishes tables anew, so that what was compiled for them is compiled again.
+/// Publishes tables again, so that what was compiled for them is compiled again.
 fn touch(work: &mut SchemaChange<'_>, tables: impl Iterator<Item = i32>) -> Result<(), SqlError> {
     let ids: HashSet<i32> = tables.collect();
     for id in ids {

@@ -316,7 +316,7 @@ pub fn rename_column(
     replace(work, Some(view.clone()), Some(after))
 }
 
-/// Makes a definition anew from its own text, as it is found now; `check` looks at it before
+/// Makes a definition again from its own text, as the text is now; `check` looks at it before
 /// anything is written.
 ///
 /// # Errors

@@ -182,7 +182,7 @@ pub const DROP_INDEX: Rules = &[
 /// TRUNCATE TABLE: there are no partitions.
 pub const TRUNCATE: Rules = &[("PARTITIONS", OptionDomain::Refused)];
 
-/// EXEC: a plan that is made anew gives the same result.
+/// EXEC: a plan that is made again gives the same result.
 pub const EXECUTE: Rules =
     &[("RECOMPILE", OptionDomain::Nothing), ("RESULT", OptionDomain::Refused)];
 

@@ -181,7 +181,7 @@ fn bound_policies(catalog: &Catalog) -> impl Iterator<Item = &Arc<PolicyDef>> {
 }
 
 /// That an object is named by a module with SCHEMABINDING or a policy keeps it as it is. `what`:
-/// DROP TABLE and the like.
+/// DROP TABLE and similar statements.
 ///
 /// # Errors
 /// 3729.

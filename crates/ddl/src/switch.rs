@@ -59,7 +59,7 @@ pub fn switch(
     std::mem::swap(&mut left.lob, &mut right.lob);
     std::mem::swap(&mut left.overflow, &mut right.overflow);
     for (table, of) in [(&mut left, source), (&mut right, target)] {
-        // Identity values go on where they were; rows are counted anew.
+        // Identity values go on where they were; rows are counted again.
         let state = of.state.emptied();
         *state.identity.lock() = *of.state.identity.lock();
         table.state = Arc::new(state);

@@ -1,6 +1,6 @@
 //! UPDATE. Where no index holds a changed column, rows are changed page by page with one log record
-//! per page, and fixed-length columns are patched in a copy of the row instead of encoding it anew.
-//! One row by its key takes a short way ([`point`]).
+//! per page, and fixed-length columns are patched in a copy of the row instead of encoding it
+//! again. One row by its key takes a short way ([`point`]).
 
 mod point;
 pub mod row;

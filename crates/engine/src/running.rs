@@ -107,7 +107,8 @@ impl Instance {
     /// Checks a database: what DBCC CHECKDB does.
     ///
     /// # Errors
-    /// 911 no such database, 945 and its kin, I/O that is not damage.
+    /// 911 no such database, 945 and other errors of a database that is not usable, I/O errors
+    /// other than damage.
     pub fn check_database(&self, name: &str) -> Result<CheckReport, SqlError> {
         let db = self.database(name)?;
         Session::of(&self.core)?.with_core(|core| {

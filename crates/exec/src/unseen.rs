@@ -1,5 +1,6 @@
-//! Errors that name values, for whom may not see the values of masked columns. Guarantee: a
-//! statement that reads no masked column pays one look at an empty list, and that when it fails.
+//! Hides the values that texts of errors name from users who may not see the values of masked
+//! columns. Guarantee: a statement that reads no masked column pays one look at an empty list, and
+//! that only when it fails.
 
 use plan::Needs;
 use session::state::core::SessionCore;

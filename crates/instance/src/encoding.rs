@@ -22,7 +22,7 @@ const OEM_850: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø�
 pub enum Encoding {
     /// UTF-8; checked by the reader of the text.
     Utf8,
-    /// An encoding of the WHATWG's list: windows-1252 and its kin, the East Asian ones, UTF-16.
+    /// An encoding of the WHATWG's list: the windows-125x code pages, the East Asian ones, UTF-16.
     Listed(&'static Table),
     /// One of the code pages of MS-DOS: characters of bytes 0x80 to 0xFF.
     Dos(&'static str),

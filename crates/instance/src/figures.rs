@@ -1,5 +1,6 @@
-//! What the instance has done since its start, for @@PACK_RECEIVED and its kin and sp_monitor.
-//! Guarantee: counts only grow while the instance runs; without a server there are no packets.
+//! What the instance has done since its start, for @@PACK_RECEIVED, similar functions and
+//! sp_monitor. Guarantee: counts only grow while the instance runs; without a server there are no
+//! packets.
 
 use std::sync::Arc;
 

@@ -168,7 +168,7 @@ impl Lists {
         Lists { disk, folder: folder.to_owned(), errors, write, open: Mutex::default() }
     }
 
-    /// Writes both copies of a file anew.
+    /// Writes both copies of a file again.
     fn mend(&self, path: &Path, bytes: &[u8], stale: &[(PathBuf, String)]) {
         let written = mirrored::write(&*self.disk, path, bytes);
         report_stale(&self.errors, stale, &written);

@@ -45,7 +45,7 @@ pub enum PermitReach {
 }
 
 impl PermitReach {
-    /// Of whom a session acts as.
+    /// The reach of the login that a session acts as.
     pub fn of(core: &mut SessionCore) -> PermitReach {
         if core.is_sysadmin() { PermitReach::Everywhere } else { PermitReach::AllowedFolders }
     }

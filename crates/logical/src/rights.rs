@@ -35,7 +35,7 @@ pub enum OwnershipChain {
     Trusted,
 }
 
-/// What a system view shows to whom.
+/// Which rows a system view shows, and to which callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewRight {
     /// To everyone who may use the database, as far as its rows are everyone's.

@@ -186,7 +186,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     };
     let columns = columns_of(&columns);
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
-    // One assignment at most: where it fails, operators begin anew, and no variable may have
+    // One assignment at most: where it fails, operators begin again, and no variable may have
     // another value by then.
     let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
     let browse = statement.browsed.take();

@@ -1,4 +1,4 @@
-//! sp_tablecollations and its kin: the collations of a table's columns, for bulk copy.
+//! sp_tablecollations and similar procedures: the collations of a table's columns, for bulk copy.
 
 use ::types::{DataType, Len, SqlError, Value};
 

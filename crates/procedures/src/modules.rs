@@ -43,7 +43,7 @@ fn may_alter(core: &mut SessionCore, schema: &str, object_id: i32) -> Result<(),
     }
 }
 
-/// sp_recompile object: its plans, and those that read it, are made anew. All are, here.
+/// sp_recompile object: its plans, and those that read it, are made again. Here all plans are.
 pub fn recompile(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@objname", OBJECT)];
     let given = call.given("sp_recompile", 1, PARAMS)?;

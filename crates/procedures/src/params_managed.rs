@@ -1,5 +1,5 @@
-//! sp_procedure_params_100_managed and its kin: what SqlClient asks to derive the parameters of a
-//! procedure.
+//! sp_procedure_params_100_managed and similar procedures: what SqlClient asks to derive the
+//! parameters of a procedure.
 
 use ::types::{DataType, Len, SqlError, Value};
 

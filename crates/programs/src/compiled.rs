@@ -47,7 +47,7 @@ pub enum Bound {
     Cursor(Arc<CursorPlan>),
     /// The variables of FETCH ... INTO.
     Into(Arc<[(usize, DataType)]>),
-    /// The arguments of PRINT, RAISERROR, WAITFOR, EXEC and the like.
+    /// The arguments of PRINT, RAISERROR, WAITFOR, EXEC and similar statements.
     Scalars(Arc<[Arc<Scalar>]>),
     /// EXEC of a procedure.
     Call(Arc<BoundCall>),

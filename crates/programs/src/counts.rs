@@ -1,6 +1,6 @@
-//! What running the statements of a batch has cost: for sys.dm_exec_query_stats and its kin. Each
-//! session counts for itself, in words that only its own thread writes (so a count is a load and a
-//! store, no atomic step); whoever asks adds them up. Executions and rows are exact. Time is
+//! What running the statements of a batch has cost: for sys.dm_exec_query_stats and similar views.
+//! Each session counts for itself, in words that only its own thread writes (so a count is a load
+//! and a store, no atomic step); whoever asks adds them up. Executions and rows are exact. Time is
 //! measured where it is long enough to be worth it: a statement that took less than [`SHORT`] is
 //! measured again after [`APART`] executions.
 //!

@@ -2,7 +2,7 @@
 //! plan that is kept when somebody asks, of a plan before a statement is bound to another one, of a
 //! batch when it goes. So an execution costs nothing more than the count that it has anyway.
 //! Guarantee: each execution that has come to its end is added once, to the indexes of the plan
-//! that the statement had, or has where another session has bound it anew meanwhile.
+//! that the statement had, or has where another session has bound it again meanwhile.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,6 @@
-//! The run files of sorts, hashes and the like: their names beside tempdb's primary file, and what
-//! a crash leaves of them. Guarantee: no two run files of an instance have one name while it runs.
+//! The run files of sorts, hash tables and kept rows: their names beside tempdb's primary file, and
+//! what a crash leaves of them. Guarantee: no two run files of an instance have one name while it
+//! runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

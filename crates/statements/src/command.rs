@@ -19,7 +19,7 @@ pub trait CommandRun {
     /// Whether the session may run it.
     ///
     /// # Errors
-    /// What SQL Server says to whom a right is missing.
+    /// The error of SQL Server for a caller without a right that the command needs.
     fn check_right(&self, core: &mut SessionCore) -> Result<(), SqlError>;
 
     /// Runs it.

@@ -1,4 +1,4 @@
-//! CREATE INDEX and DROP INDEX; indexes built anew.
+//! CREATE INDEX and DROP INDEX; indexes that are built again.
 
 use std::sync::Arc;
 
@@ -157,8 +157,8 @@ impl StmtCtx<'_> {
     }
 }
 
-/// The index of a constraint as DROP_EXISTING makes it anew: the constraint is what it was, so only
-/// what it does not say may differ (directions, fill factor). Errors: 1907 for anything else.
+/// The index of a constraint as DROP_EXISTING makes it again: the constraint is what it was, so
+/// only what it does not say may differ (directions, fill factor). Errors: 1907 for anything else.
 fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError> {
     let columns = |key: &[(usize, bool)]| key.iter().map(|(column, _)| *column).collect::<Vec<_>>();
     let same = new.unique
@@ -203,7 +203,8 @@ pub(super) fn with_stored(
     Ok(table)
 }
 
-/// Adds an index and builds it. A clustered one takes the rows over and has the others built anew.
+/// Adds an index and builds it. A clustered one takes the rows over and has the other indexes built
+/// again.
 pub(super) fn add_index(
     work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
@@ -266,8 +267,8 @@ fn build(
     build_index(&mut ctx, &db, table, index).map_err(|e| duplicate_key(e, table))
 }
 
-/// Copies the rows into a new base and builds the nonclustered indexes anew: their locators have
-/// changed.
+/// Copies the rows into a new base and builds the nonclustered indexes again: their locators
+/// have changed.
 fn with_new_base(
     work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,

@@ -357,7 +357,7 @@ pub(super) fn check_password(login: &str, password: &str, policy: bool) -> Resul
     if policy { passwords::check_policy(login, password) } else { Ok(()) }
 }
 
-/// sid of whom a database belongs to.
+/// The sid of the owner of a database.
 fn owner_sid(db: &Arc<Db>) -> Option<Arc<[u8]>> {
     db.check_usable().ok()?;
     db.security().database.get(catalog::security::DBO).map(|dbo| dbo.sid.clone())

@@ -319,7 +319,7 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// As whom a module is to run: none for its caller.
+    /// The user that a module is to run as; none for its caller.
     ///
     /// Errors: 15151 no such user, or none that the caller may act as.
     fn run_as(&mut self, execute_as: Option<&ExecuteAs>) -> Result<Option<i32>, SqlError> {
@@ -445,7 +445,7 @@ fn check_instead_of(
     Ok(())
 }
 
-/// Finds out anew what a module's text means, as if it had been altered to the same text.
+/// Finds out again what a module's text means, as if it had been altered to the same text.
 ///
 /// # Errors
 /// What is wrong with it by now.

@@ -40,7 +40,7 @@ impl StmtCtx<'_> {
             if !stmt.add && before.is_empty() {
                 return Err(missing(name));
             }
-            // What is said anew takes the place of all that was said before.
+            // A new classification takes the place of all that was there before.
             for old in &before {
                 properties::delete(self.core, &db, holder, old.number)?;
             }

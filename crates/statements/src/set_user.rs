@@ -16,8 +16,8 @@ use super::rights::not_permitted;
 const STAYS: i32 = 15_591;
 
 impl CommandRun for SetUser {
-    /// It is the right of whom the session acts as once an earlier SETUSER has ended: `run` checks
-    /// it then.
+    /// The right is that of the user that the session is once an earlier SETUSER has ended: `run`
+    /// checks it then.
     fn check_right(&self, _: &mut SessionCore) -> Result<(), SqlError> {
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! CREATE, UPDATE and DROP STATISTICS. Guarantees: the statistics that a user makes are defined in
 //! his transaction; what is measured for them is kept whether it commits or not; plans that were
-//! made before are made anew.
+//! made before are made again.
 
 use std::sync::Arc;
 

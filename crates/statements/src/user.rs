@@ -295,8 +295,8 @@ fn may_alter_role(
 /// ALTER ROLE ADD and DROP MEMBER, sp_addrolemember and sp_droprolemember.
 ///
 /// # Errors
-/// 15151 no such role or member, or no permission; 15081 public; 15405 dbo and its kin; 15413 a
-/// circle.
+/// 15151 no such role or member, or no permission; 15081 public; 15405 dbo and other users that
+/// cannot be members; 15413 a circle.
 pub fn set_member(
     core: &mut SessionCore,
     role: &str,

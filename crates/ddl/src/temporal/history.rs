@@ -1,5 +1,5 @@
-//! The history table of a versioned table: made anew, or one that is there and is looked over
-//! before it is taken.
+//! The history table of a versioned table: it is created, or a table that exists is examined before
+//! it is taken.
 
 use crate::own_queries::finds_row;
 use crate::versioned::full_name;

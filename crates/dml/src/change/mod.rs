@@ -144,7 +144,7 @@ fn steps(
     if change.table.indexes.iter().any(|index| index.filter.is_some()) {
         env.options.check_for_filters(change.verb)?;
     }
-    // Rows past the constraints and triggers that there are: for whom could take them away.
+    // Only a user who could drop the constraints and triggers may add rows without them.
     let table = change.table;
     let checked = change.constraints || (table.checks.is_empty() && table.foreign_keys.is_empty());
     let fired = change.triggers || triggers_for(&change.db.catalog(), change).is_empty();
@@ -343,12 +343,12 @@ pub struct Written {
 }
 
 impl Written {
-    /// Of a run that ends with this state.
+    /// The result of an execution that ends with this state.
     pub fn new(count: u64, kept: Option<Box<KeptChange>>, state: RunState) -> Written {
         Written { count, kept, _state: Some(Box::new(state)) }
     }
 
-    /// Of a run that has kept no other rows.
+    /// The result of an execution that has kept no other rows.
     #[inline]
     pub fn alone(count: u64, kept: Option<Box<KeptChange>>, rt: Rt<'_, '_>) -> Written {
         let state = kept.is_some().then(|| Box::new(rt.suspend()));

@@ -1,6 +1,6 @@
 //! Texts that come with parameters: sp_executesql, and statements that a session prepares under
-//! numbers (sp_prepare and its kin). Statement and parameter list are found by their positions,
-//! whatever their names: clients name them as they like.
+//! numbers (sp_prepare and similar ones). Statement and parameter list are found by their
+//! positions, whatever their names: clients name them as they like.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -569,8 +569,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// EXEC ('...') [AS USER | LOGIN = '...']: whom it runs as is who runs the statements behind it
-    /// no more.
+    /// EXEC ('...') [AS USER | LOGIN = '...']: the principal that it runs as ends with it and
+    /// does not run the statements after it.
     fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
         let depth = self.core.identity.caller.depth();
         if let Some(principal) = as_whom {
@@ -597,7 +597,7 @@ impl Run<'_> {
 /// What EXECUTE calls.
 pub(super) enum ExecuteTarget {
     System(procedures::Procedure),
-    /// sp_executesql and its kin.
+    /// sp_executesql and similar procedures.
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
     /// A procedure of another database that every database has; the current database stays. The

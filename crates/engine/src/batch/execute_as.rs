@@ -1,6 +1,6 @@
-//! EXECUTE AS and REVERT: as whom the statements that follow run. Guarantees: what WITH NO REVERT
-//! begins ends with the session, or when its connection is given to somebody else; what WITH COOKIE
-//! begins ends with its cookie, too; neither can be said in a module.
+//! EXECUTE AS and REVERT: the principal that the following statements run as. Guarantees: what WITH
+//! NO REVERT begins ends with the session, or when its connection is given to somebody else; what
+//! WITH COOKIE begins ends with its cookie, too; neither can be said in a module.
 
 use logical::rights::OwnershipChain;
 use syntax::ast::{ExecuteAs, ExecuteAsUntil};

@@ -88,7 +88,7 @@ impl Run<'_> {
         if self.core.options.noexec && !deducing {
             return Ok(());
         }
-        // Types of parameters, columns and plans are shown to whom the rows would be.
+        // Types of parameters, columns and plans are shown to callers who may see the rows.
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => self.core.check_rights(&plan.needs.rights)?,
             Some((_, Bound::Dml(plan))) => self.core.check_rights(&plan.needs().rights)?,

@@ -198,7 +198,7 @@ impl Session {
         self.core.shared.names.lock().connection = Some(Arc::new(connection));
     }
 
-    /// USE, without a message. Errors: 911 no such database, 945 and its kin, 916, 923, 924.
+    /// USE, without a message. Errors: 911 no such database, 916, 923, 924, 945.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         let db = self.core.host().database(name)?;
         db.check_usable()?;

@@ -101,8 +101,8 @@ impl Session {
     /// SET options, the isolation level too, are those of the login.
     ///
     /// # Errors
-    /// 911, 945, 923, 924 and their kin: the login's database is gone, or closed to it. Then the
-    /// session is in master.
+    /// 911, 945, 923, 924 and similar errors: the login's database is gone, or closed to it. Then
+    /// the session is in master.
     pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
         let core = &mut self.core;
         core.rollback_all();

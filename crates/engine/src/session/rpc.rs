@@ -29,8 +29,8 @@ pub struct RpcParam {
 impl Session {
     /// Calls a procedure: the user's or the system's, `name`, `schema.name` or
     /// `database.schema.name`, in brackets where T-SQL wants them. sp_executesql, sp_prepare and
-    /// their kin take statement and parameter list by position, whatever their names. Numbers that
-    /// sp_prepare gives are the session's own, until [`Session::reset`].
+    /// similar procedures take statement and parameter list by position, whatever their names.
+    /// Numbers that sp_prepare gives are the session's own, until [`Session::reset`].
     ///
     /// The sink gets what the statements of the procedure produce, then [`Sink::procedure_done`]
     /// unless the call was ended by an error, then the OUTPUT parameters that the client wants, in

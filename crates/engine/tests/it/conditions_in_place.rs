@@ -269,7 +269,7 @@ const OTHER_CONDITIONS: [&str; 26] = [
     "{l} IS DISTINCT FROM @none AND {y} > @p",
 ];
 
-/// Numbers, times and the like, beside variables of the same type and of others.
+/// Numbers, times and similar values, beside variables of the same type and of others.
 #[test]
 fn columns_of_other_types_have_the_same_rows() {
     let mut b = Bench::new();

@@ -167,7 +167,7 @@ fn rows_come_change_and_go() {
     );
     holds(&mut b, "few", "b > 10", "2");
     is_sound(&mut b);
-    // Rebuilt with the table, emptied with it, made anew.
+    // Rebuilt with the table, emptied with it, made again.
     b.check(
         "ALTER INDEX few ON t REBUILD; ALTER INDEX ALL ON t REBUILD; ALTER TABLE t DROP COLUMN s",
         "",

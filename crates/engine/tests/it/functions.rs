@@ -494,7 +494,8 @@ fn rights_to_functions() {
 fn modules_run_as_whom_they_say() {
     let mut b = bench();
     b.check("CREATE USER u WITHOUT LOGIN; CREATE USER w WITHOUT LOGIN; GRANT SELECT ON a TO w", "");
-    // The text of EXEC is no part of the module: only whom the module runs as counts in it.
+    // The text of EXEC is no part of the module: only the user that the module runs as counts in
+    // it.
     for (name, who) in [("c", "CALLER"), ("o", "OWNER"), ("s", "SELF"), ("x", "'w'")] {
         b.check(
             &format!("CREATE PROCEDURE {name} WITH EXECUTE AS {who} AS EXEC ('SELECT USER_NAME(), COUNT(*) FROM a')"),

@@ -293,7 +293,7 @@ fn what_is_always_taken_back_is_never_missing() {
         let mut session = beside(&b);
         let mut wrong = Vec::new();
         for round in 0..150 {
-            // Each text is bound anew.
+            // Each text is bound again.
             for sql in [
                 format!("SELECT n FROM v WHERE n <> 1 -- {round}"),
                 format!("SELECT n FROM dbo.a WHERE n <> 1 -- {round}"),

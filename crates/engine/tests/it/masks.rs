@@ -438,7 +438,7 @@ fn the_right_at_each_scope() {
         "Msg 4606: Granted or revoked privilege UNMASK is not compatible with object.",
     );
     seen(&mut own, "SELECT HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'UNMASK')", "0");
-    // Masks are changed by whom may change masks.
+    // A user who may change masks changes them.
     said_well(&mut own, "GRANT ALTER ON t TO u");
     let no = "Msg 15247: User does not have permission to perform this action.";
     seen(&mut own, "ALTER TABLE t ALTER COLUMN s DROP MASKED", no);

@@ -1,5 +1,5 @@
-//! Messages by number: sp_addmessage and its kin, sys.messages, RAISERROR and FORMATMESSAGE of
-//! numbers, languages.
+//! Messages by number: sp_addmessage and similar procedures, sys.messages, RAISERROR and
+//! FORMATMESSAGE of numbers, languages.
 
 use crate::support::text::{self, Bench, fails};
 use sim::SimDisk;

@@ -1,6 +1,6 @@
 //! What clients ask of the catalog: system procedures, views and functions, against one schema.
 //! Each file of `data/metadata` holds questions and the answers that are expected, column names
-//! included. With METADATA_WRITE set the answers are written anew instead, to be read before they
+//! included. With METADATA_WRITE set the answers are written again instead, to be read before they
 //! are kept.
 
 use crate::support::text::{Bench, Text};

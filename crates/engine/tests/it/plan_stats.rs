@@ -1,5 +1,5 @@
-//! What plans have cost: sys.dm_exec_query_stats and its kin count what has run, in all sessions,
-//! and show the plans and texts.
+//! What plans have cost: sys.dm_exec_query_stats and similar views count what has run, in all
+//! sessions, and show the plans and texts.
 
 use crate::support::text::{Bench, Text};
 use engine::Session;

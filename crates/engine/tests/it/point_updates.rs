@@ -151,7 +151,7 @@ fn rows_of_others_are_waited_for() {
 }
 
 /// Threads count up rows by their keys, in transactions that are partly rolled back, while others
-/// split and merge the leaves, build the table anew, and read it.
+/// split and merge the leaves, build the table again, and read it.
 #[test]
 fn counts_are_right_while_the_table_moves() {
     let mut b = Bench::new();

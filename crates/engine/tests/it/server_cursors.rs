@@ -1,5 +1,5 @@
-//! The cursors of clients: sp_cursoropen and its kin by RPC and by EXECUTE, options in and out,
-//! buffers of rows, ROWSTAT, changes through sp_cursor.
+//! The cursors of clients: sp_cursoropen and similar procedures by RPC and by EXECUTE, options in
+//! and out, buffers of rows, ROWSTAT, changes through sp_cursor.
 
 use crate::support::tape::{Bench, int, out, param, run, text};
 use engine::{DataType, RpcParam, Value};

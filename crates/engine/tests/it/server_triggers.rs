@@ -1,5 +1,5 @@
 //! Triggers of the server: which statements fire them, what they can take back, who may make them;
-//! logon triggers, whom they keep out, and who can always come in.
+//! logon triggers, the logins that they keep out, and the logins that can always connect.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Procedures that run when the instance has started: which may, as whom they run, what their
-//! errors come to, and that one that never ends keeps the instance neither from opening nor from
-//! closing.
+//! Procedures that run when the instance has started: which may, the login that they run as, what
+//! their errors come to, and that one that never ends keeps the instance neither from opening nor
+//! from closing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! What every database has of itself in sys.objects and its kin, and master..spt_values: sources of
-//! rows for scripts, and nothing that tools take for tables of users.
+//! What every database has of itself in sys.objects and similar views, and master..spt_values:
+//! sources of rows for scripts, and nothing that tools take for tables of users.
 
 use crate::support::text::{Bench, run, say};
 

@@ -1,4 +1,4 @@
-//! What is told of objects to whom: each system view, each function and each system procedure that
+//! What callers see of objects: each system view, each function and each system procedure that
 //! takes or shows objects, asked by a user who has no right on them, one who has a right on another
 //! object, one with VIEW DEFINITION, db_owner and sysadmin. Views, functions and procedures are
 //! taken from the engine's own lists: one that is added is asked, too.

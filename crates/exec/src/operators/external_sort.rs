@@ -63,7 +63,7 @@ impl Arena {
         place
     }
 
-    /// Bytes of memory that a record of so many bytes takes anew.
+    /// Bytes of memory that are added for a record of so many bytes.
     fn growth(&self, need: usize) -> usize {
         let fits = self.chunks.last().is_some_and(|c| c.capacity() - c.len() >= need);
         if fits || need <= CHUNK && !self.free.is_empty() { 0 } else { self.next_chunk(need) }
@@ -148,7 +148,7 @@ impl Sorter {
         self
     }
 
-    /// Bytes of memory that another record takes anew.
+    /// Bytes of memory that are added for another record.
     fn growth(&self, need: usize) -> usize {
         let full = self.entries.len() == self.entries.capacity();
         let entries = if full { self.entries.len().max(MIN_ENTRIES) } else { 0 };

@@ -1,5 +1,5 @@
 //! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST, READ COMMITTED
-//! by locks and their kin.
+//! by locks and similar hints.
 //!
 //! Range locks lock every key that is physically there, ghosts too, and the first live key after
 //! the range: a pass over some keys is repeated until it finds nothing that is not locked yet, or

@@ -59,18 +59,18 @@ pub struct RunState {
     pub memory: StatementMemory,
     /// Where the first scan of the run begins, when not where its path does.
     pub(super) place: Option<Box<ScanPlace>>,
-    /// What few runs have.
+    /// State that few executions need.
     rare: Option<Box<RareState>>,
 }
 
-/// What few runs have: apart, so that the others need not look at it when they end.
+/// State that few executions need. It is boxed, so that the others do not look at it when they end.
 #[derive(Default)]
 struct RareState {
     /// The last round of each recursive query.
     rounds: Vec<Option<Arc<KeptRows>>>,
     /// The values of IN lists with variables, by their numbers.
     lists: Vec<KeptList>,
-    /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other
+    /// The snapshots that an execution reads which is suspended between batches, by database. Other
     /// statements take new ones meanwhile.
     snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
     /// How many rows the run has locked that stay locked, by database and table.
@@ -78,7 +78,7 @@ struct RareState {
 }
 
 impl RunState {
-    /// Of a run that goes on from a row.
+    /// The state of an execution that goes on from a row.
     pub(crate) fn from_place(place: ScanPlace) -> RunState {
         RunState { place: Some(Box::new(place)), ..RunState::default() }
     }
@@ -102,7 +102,7 @@ impl RunState {
         rounds[work] = Some(Arc::new(rows));
     }
 
-    /// Of a run that other statements of the session come between.
+    /// The state of an execution that is suspended while other statements of the session run.
     pub(crate) fn suspendable() -> RunState {
         let rare = RareState { snapshots: Some(Vec::new()), ..RareState::default() };
         RunState { rare: Some(Box::new(rare)), ..RunState::default() }

@@ -1,8 +1,8 @@
-//! Run files of sorts, hashes and the like that are larger than their memory: runs of records, one
-//! after another in a file beside tempdb's primary file, written and read in large aligned
-//! transfers. Guarantees: the file goes when its operator ends, however it ends, and at the next
-//! start when the machine stopped before that; a record is checked by CRC-32C before it is used; a
-//! full disk is error 1105 for tempdb, failed I/O 823, damage 824.
+//! Run files of sorts, hash tables and kept rows that are larger than their memory: runs of
+//! records, one after another in a file beside tempdb's primary file, written and read in large
+//! aligned transfers. Guarantees: the file goes when its operator ends, however it ends, and at the
+//! next start when the machine stopped before that; a record is checked by CRC-32C before it is
+//! used; a full disk is error 1105 for tempdb, failed I/O 823, damage 824.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -30,7 +30,7 @@ const SYSTEM_GROWTH: u64 = 8 << 20;
 impl InstanceCore {
     /// Makes a new database for somebody of a reach. The caller holds `changing` and has checked
     /// the name.
-    #[allow(clippy::too_many_arguments)] // what a database consists of, and for whom
+    #[allow(clippy::too_many_arguments)] // the parts of a database, and the caller's reach
     pub fn create_database(
         &self,
         reach: PermitReach,

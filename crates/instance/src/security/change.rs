@@ -1,5 +1,5 @@
 //! A change of principals, permissions or owners: the rows of the system tables, then all of them
-//! read anew. Guarantees: one transaction at a time changes those of a database, until it ends;
+//! read again. Guarantees: one transaction at a time changes those of a database, until it ends;
 //! nobody else sees the change before it has committed, and nobody at all after a rollback.
 
 use std::sync::Arc;

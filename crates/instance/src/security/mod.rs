@@ -1,4 +1,4 @@
-//! Who may come in, and as whom: passwords, logins, changes of principals and permissions.
+//! The logins that may connect: passwords, logging in, changes of principals and permissions.
 //! Guarantees: a client learns nothing of a login from the way in which it is refused; what changes
 //! principals or permissions is part of its statement's transaction, and in force for others when
 //! that has committed.

@@ -350,7 +350,7 @@ pub struct Subquery {
     pub goal: Option<u64>,
 }
 
-/// A common table expression in sight: bound anew at each mention.
+/// A common table expression in sight: it is bound again at each mention.
 #[derive(Debug)]
 pub struct CteDef {
     /// Lower case.

@@ -1,4 +1,4 @@
-//! What the server has done since it started (@@CONNECTIONS, @@CPU_BUSY and their kin), and
+//! What the server has done since it started (@@CONNECTIONS, @@CPU_BUSY and similar functions), and
 //! application locks as they are held.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -42,7 +42,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("applock_test", (4, 4), &[A::Name], int, applock_test),
 ];
 
-/// A count as an int, which begins anew where it is too large for one.
+/// A count as an int, which begins at 0 again where it is too large for one.
 fn number(count: u64) -> Value {
     Value::Int((count & 0x7fff_ffff) as i32)
 }

@@ -1,5 +1,5 @@
-//! What the binder puts around a value that is made of masked columns: the value itself for whom
-//! may see it, else its mask.
+//! What the binder puts around a value that is made of masked columns: the value itself for a
+//! caller who may see it, else its mask.
 
 use bind::mask::{MASKED, MaskedColumn};
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, first_type, text_arg};

@@ -1,4 +1,4 @@
-//! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the
+//! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and similar ones. They see the
 //! committed catalog of the moment, as SQL Server's do. Guarantee: what the caller may not know of
 //! is NULL: each asks [`sees`] or its like, and no function reaches into a database that the caller
 //! may not use (`engine/tests/it/visibility` goes over all of them).

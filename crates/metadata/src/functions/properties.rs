@@ -1,5 +1,5 @@
 //! The functions that answer by the name of a property: SERVERPROPERTY, DATABASEPROPERTYEX,
-//! OBJECTPROPERTY, COLUMNPROPERTY, INDEXPROPERTY, TYPEPROPERTY and their kin. A name that is not
+//! OBJECTPROPERTY, COLUMNPROPERTY, INDEXPROPERTY, TYPEPROPERTY and similar ones. A name that is not
 //! documented, and a property that this server does not have, is NULL.
 
 mod object;

@@ -155,7 +155,7 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
         off.clone(),
         bit(s.auto_update_stats),
     ];
-    // Options of what is not here: replication, full text, trust between databases and the like;
+    // Options of what is not here: replication, full text, trust between databases and others;
     // those that are follow.
     row.resize(row.len() + 23, off.clone());
     let session = s.session_defaults;

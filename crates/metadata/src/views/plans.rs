@@ -1,5 +1,5 @@
 //! Plans that are kept and what they have cost: sys.dm_exec_query_stats, dm_exec_procedure_stats
-//! and its kin, dm_exec_cached_plans, dm_exec_query_plan, dm_exec_text_query_plan,
+//! and similar views, dm_exec_cached_plans, dm_exec_query_plan, dm_exec_text_query_plan,
 //! dm_exec_plan_attributes. Guarantee: executions and rows are what they are; times are measured as
 //! [`programs::counts`] says. What is not counted (reads, grants of memory, spills) is NULL, what
 //! there cannot be is 0.

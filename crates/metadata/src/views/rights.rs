@@ -167,7 +167,7 @@ const TABLE: &[(&str, ViewRight, VisibleRows)] = &[
     ("sys.query_store_runtime_stats_interval", DATABASE_STATE, VisibleRows::All),
     ("sys.query_store_wait_stats", DATABASE_STATE, VisibleRows::All),
     ("sys.query_context_settings", DATABASE_STATE, VisibleRows::All),
-    // What texts name is told to whom all definitions are.
+    // The names in texts are shown to callers who see all definitions.
     ("sys.sql_expression_dependencies", DEFINITIONS, VisibleRows::All),
     ("INFORMATION_SCHEMA.VIEW_TABLE_USAGE", DEFINITIONS, VisibleRows::All),
     ("INFORMATION_SCHEMA.VIEW_COLUMN_USAGE", DEFINITIONS, VisibleRows::All),

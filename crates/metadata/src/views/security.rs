@@ -141,7 +141,7 @@ fn user_row(p: &Principal) -> Vec<Value> {
         (None, 3 | 4) => Value::Null,
         (None, _) => text("dbo"),
     };
-    // INSTANCE for whom a login stands, NONE for the others.
+    // INSTANCE for users of a login, NONE for the other users.
     let by_login = p.kind == Kind::User && !p.without_login && !(2..=4).contains(&p.id);
     vec![
         text(&p.name),

@@ -1,6 +1,6 @@
-//! Which rows of a system view are shown to whom.
+//! Which rows of a system view a caller sees.
 
-/// Which rows a caller sees to whom not everything is open.
+/// Which rows a caller sees who has no right to see all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisibleRows {
     All,

@@ -17,7 +17,7 @@ use DataType::{BigInt, Int, NVarChar, SmallInt, VarBinary};
 #[derive(Clone, Debug)]
 pub struct Wait {
     pub session: i32,
-    /// LCK_M_X, WRITELOG and the like.
+    /// The name of the wait type: LCK_M_X, WRITELOG.
     pub wait_type: &'static str,
     pub waited: Duration,
     /// As dm_exec_requests.wait_resource shows it; empty for a wait without a resource.

@@ -27,7 +27,7 @@ pub fn fixed_by(pred: &Pred) -> Option<(ColId, &Expr, Collation)> {
     }
 }
 
-/// The column of `column < value` and its kin, and of `column IN (constants)`.
+/// The column of `column < value` and similar comparisons, and of `column IN (constants)`.
 pub fn limited_by(pred: &Pred) -> Option<(ColId, Collation)> {
     match pred {
         Pred::Compare(c) if !matches!(c.op, CompareOp::Equal | CompareOp::NotEqual) => {

@@ -102,7 +102,7 @@ pub struct EntryTest {
 pub struct WantedIndex {
     /// Compared by `=`.
     pub equality: Vec<usize>,
-    /// Compared by `<` and its kin.
+    /// Compared by `<`, `<=`, `>` or `>=`.
     pub inequality: Vec<usize>,
     /// Wanted besides.
     pub included: Vec<usize>,

@@ -89,11 +89,11 @@ impl SessionCore {
         Ok(())
     }
 
-    /// The statements of a module begin: in whose name they are bound, and as whom they run. What
-    /// EXECUTE AS begins in them ends with them.
+    /// The statements of a module begin, with the owner in whose name they are bound and the user
+    /// that they run as. What EXECUTE AS begins in them ends with them.
     ///
     /// # Errors
-    /// 15517 whom the module runs as is gone.
+    /// 15517 the user that the module runs as does not exist any more.
     pub fn enter_module_scope(
         &mut self,
         db: &Arc<Db>,
@@ -118,7 +118,7 @@ impl SessionCore {
         }
         let security = self.security(db);
         let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
-        // A trigger belongs to whom its table belongs to.
+        // A trigger has the owner of its table.
         let object = if module.parent != 0 { module.parent } else { module.object_id };
         let owner = security.object_owner(object, schema);
         if committed {

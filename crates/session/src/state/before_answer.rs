@@ -29,7 +29,7 @@ const SOON: Duration = Duration::from_millis(10);
 /// A log that an answer waits for, up to a record.
 struct AwaitedLog {
     db: Arc<Db>,
-    /// As it was when the record was written: the database may have been opened anew.
+    /// As it was when the record was written: the database may have been opened again.
     storage: Arc<Database>,
     record: Lsn,
     /// Nobody has waited for it yet.

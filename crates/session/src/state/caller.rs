@@ -1,8 +1,8 @@
 //! Who runs a session's statements: the login that it belongs to, or the program that has opened
-//! the instance itself; and as whom it acts (EXECUTE AS, application roles). Guarantees: what
-//! EXECUTE AS began in a procedure or a text ends with it; acting as a user or in an application
-//! role gives no right of the server; an application role is left by its cookie or the end of the
-//! session alone.
+//! the instance itself; and the principal that it acts as (EXECUTE AS, application roles).
+//! Guarantees: what EXECUTE AS began in a procedure or a text ends with it; acting as a user or in
+//! an application role gives no right of the server; an application role is left by its cookie or
+//! the end of the session alone.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use compact_str::CompactString;
 
 use super::effective::Effective;
 
-/// As whom a session acts.
+/// The principal that a session acts as.
 pub(super) enum ActingAs {
     Login {
         id: i32,
@@ -91,7 +91,7 @@ impl Caller {
         self.known_as().map_or(&self.name, |(name, _)| name)
     }
 
-    /// sid of whom acts.
+    /// The sid of the principal that acts.
     pub fn sid(&self) -> &[u8] {
         self.known_as().map_or(&self.sid, |(_, sid)| sid)
     }

@@ -44,7 +44,7 @@ pub struct DeclaredCursor {
     /// Every FETCH; else NEXT alone.
     pub scroll: bool,
     pub global: bool,
-    /// Opened by sp_cursoropen or its kin.
+    /// Opened by sp_cursoropen, sp_cursorexecute or sp_cursorprepexec.
     pub api: bool,
     /// The text of its query.
     pub text: Arc<str>,
@@ -462,7 +462,7 @@ impl Cursors {
         }
     }
 
-    /// The client's session begins anew.
+    /// The client's session begins again.
     pub fn clear(&mut self) {
         *self = Cursors { last: self.last, request: self.request, ..Cursors::default() };
     }

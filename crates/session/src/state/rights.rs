@@ -1,5 +1,5 @@
 //! Asking what the caller may do, and the errors that say that it may not. Guarantees: sysadmin,
-//! dbo and db_owner (to whom nothing is denied) cost one look; what was worked out is used as long
+//! dbo and db_owner, which are denied nothing, cost one look; what was worked out is used as long
 //! as nobody has changed principals or permissions.
 
 use std::sync::Arc;
@@ -168,7 +168,7 @@ impl SessionCore {
     /// [`SessionCore::check_access`] asks. What sessions have in common is only read.
     ///
     /// # Errors
-    /// 945 and its kin; 916, 923, 924.
+    /// 916, 923, 924, and 945 or another error of a database that is not usable.
     pub fn check_here(&mut self) -> Result<(), SqlError> {
         let db = self.db();
         db.check_usable()?;

@@ -202,7 +202,7 @@ impl Transactions {
 impl SessionCore {
     /// The session's transaction in a database: joined when there is one, begun when not.
     ///
-    /// Errors: 3930 when the transaction is doomed, 945 and its kin when the database is not
+    /// Errors: 3930 when the transaction is doomed, 945 or a similar error when the database is not
     /// usable.
     #[inline]
     pub fn txn(&mut self, db: &Arc<Db>) -> Result<&mut Txn, SqlError> {

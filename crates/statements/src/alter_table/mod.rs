@@ -226,7 +226,7 @@ fn is_all(value: &OptionValue) -> bool {
     matches!(value, OptionValue::Word(word) if word.eq_ignore_ascii_case("all"))
 }
 
-/// REBUILD: heap or clustered index anew, with the options that are given.
+/// REBUILD: builds the heap or clustered index again, with the options that are given.
 fn rebuild(
     work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,

@@ -5,8 +5,8 @@
 //! the catalog or rows name by its place needs the table for a moment, under SCH-M, one table and
 //! one transaction at a time: an index's root and first IAM page go to other pages, heaps and
 //! tables with large values go to new units, row by row, with their indexes. To make a file
-//! shorter, small indexes are built anew in its front as far as there is room. Guarantee: after an
-//! error, or a crash, each table is where it was or where it was to go, whole.
+//! shorter, small indexes are built again in its front as far as there is space. Guarantee: after
+//! an error, or a crash, each table is where it was or where it was to go, whole.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,11 +45,11 @@ pub(super) struct Vacate<'c> {
 
 /// What of a table is past the bar and cannot move on the side.
 struct LeftBehind {
-    /// The heap, the large values, or the clustered index of a table that is to be built anew.
+    /// The heap, the large values, or the clustered index of a table that is to be built again.
     base: bool,
     /// Indexes whose root or first IAM page is there.
     heads: Vec<i32>,
-    /// Extents of all units that would be built anew.
+    /// Extents of all units that would be built again.
     extents: u64,
 }
 

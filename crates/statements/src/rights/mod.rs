@@ -35,7 +35,8 @@ pub fn not_permitted() -> SqlError {
 /// Checks the right to a statement that is about to run.
 ///
 /// # Errors
-/// What SQL Server says to whom it is missing: 262, 300, 1088, 2760, 3701, 15247 and others.
+/// The error of SQL Server for a caller without the right: 262, 300, 1088, 2760, 3701, 15247 and
+/// others.
 pub fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError> {
     match &stmt.kind {
         // In the plan.
@@ -150,7 +151,7 @@ pub fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError> {
     }
 }
 
-/// 15247 to whom is no sysadmin.
+/// Error 15247 unless the caller is a member of sysadmin.
 pub fn sysadmin(core: &mut SessionCore) -> Result<(), SqlError> {
     if core.is_sysadmin() { Ok(()) } else { Err(not_permitted()) }
 }
@@ -172,7 +173,7 @@ pub fn in_database(
     }
 }
 
-/// 15247 to whom is neither sysadmin, dbo nor db_owner.
+/// Error 15247 unless the caller is a member of sysadmin or db_owner, or dbo.
 pub fn owner(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
     if core.owns_database(db) { Ok(()) } else { Err(not_permitted()) }
 }

@@ -1,5 +1,5 @@
-//! Rights to BACKUP and RESTORE, whose databases may be named by variables; and whose a new
-//! database is. Those to DBCC are in `dbcc/rights.rs`.
+//! Rights to BACKUP and RESTORE, which may name their databases by variables, and the owner of a
+//! new database. Those to DBCC are in `dbcc/rights.rs`.
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ impl Run<'_> {
     }
 
     /// Looks whether another session has bound the statement for this schema. A plan whose tables
-    /// have changed much since it was made is made anew by one session; the others go on with the
+    /// have changed much since it was made is made again by one session; the others go on with the
     /// old one until it is there.
     #[cold]
     fn finds_binding(&mut self, at: usize) -> bool {

@@ -1,5 +1,5 @@
 //! Changes through the buffer of a client's cursor: sp_cursor, which updates, deletes, inserts,
-//! locks and reads its rows anew. Guarantee: a change is an ordinary positioned statement: rights,
+//! locks and reads its rows again. Guarantee: a change is an ordinary positioned statement: rights,
 //! constraints and triggers are those of that statement.
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! The cursors of ODBC, JDBC and FreeTDS: sp_cursoropen and its kin, by RPC or by EXECUTE. A cursor
-//! has a handle of the session instead of a name, and a buffer of rows that were fetched last,
-//! which changes go to. Guarantees: a handle that was given back or never given is 16909; a kind
-//! that a query cannot have is told in the option parameters; each row has its state in a last
-//! column ROWSTAT.
+//! The cursors of ODBC, JDBC and FreeTDS: sp_cursoropen and similar procedures, by RPC or by
+//! EXECUTE. A cursor has a handle of the session instead of a name, and a buffer of rows that were
+//! fetched last, which changes go to. Guarantees: a handle that was given back or never given is
+//! 16909; a kind that a query cannot have is told in the option parameters; each row has its state
+//! in a last column ROWSTAT.
 
 mod change;
 mod fetch;

@@ -286,7 +286,7 @@ fn types_are_used_with_permission() {
     // Who may not may not grant, and what is not there is not found.
     assert!(said(&mut ann, "GRANT EXECUTE ON TYPE::lines TO PUBLIC").starts_with("Msg 15151"));
     assert!(said(&mut ann, "GRANT SELECT ON TYPE::lines TO PUBLIC").starts_with("Msg 4606"));
-    // A type that is made anew begins without.
+    // A type that is made again begins without permissions.
     owner(
         &instance,
         &[

@@ -163,7 +163,7 @@ fn the_server_is_its_roles() {
         allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID"),
         "0"
     );
-    // The own password, for whom knows the old one.
+    // A login that knows its old password may change it.
     refused(
         &mut ann,
         "ALTER LOGIN ann WITH PASSWORD = 'Other-l0ng-one' OLD_PASSWORD = 'wrong'",

@@ -63,7 +63,7 @@ enum KeySource<'p> {
     Expr(&'p Expr),
 }
 
-/// What the keys of an operator's rows are made of; made anew for each batch from the operator's
+/// What the keys of an operator's rows are made of; made again for each batch from the operator's
 /// node.
 pub struct KeyParts<'p> {
     parts: SmallVec<[(KeySource<'p>, Collation); 4]>,

@@ -1,4 +1,4 @@
-//! Definitions, which later statements bind anew.
+//! Definitions, which later statements bind again.
 
 use super::{Rule, around, chained, list, objects};
 use std::fmt::Write as _;
