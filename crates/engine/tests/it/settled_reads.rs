@@ -214,8 +214,8 @@ fn what_was_told_survives() {
         "select coalesce(max(n), -1) from d..r with (repeatableread)",
         "begin tran update d..r with (serializable) set n = n where id = 1
          if @@rowcount = 0 select -1 rollback",
-        "begin tran update d..r set n = n + 0 where id = 1
-         select coalesce(max(n), -1) from d..r with (serializable) where id = 1 rollback",
+        "begin tran update d..r set n = n + 1 where id = 1
+         select coalesce(max(n) - 1, -1) from d..r with (serializable) where id = 1 rollback",
     ];
     let (disk, instance) = with_rows(41);
     let tables = "create table d..r (id int primary key, n bigint) create table d..k (n bigint)
