@@ -339,6 +339,11 @@ impl DdlChange {
         self.db.settle_names(spid, &self.names_given_up());
     }
 
+    /// Whether it is a change in this database.
+    pub fn is_in(&self, db: &Db) -> bool {
+        self.db.id() == db.id()
+    }
+
     /// The table that it changes, if it changes one in this database.
     pub fn object_in(&self, db: &Db) -> Option<i32> {
         match &self.what {

@@ -50,8 +50,7 @@ impl Database {
     /// Ghosts of transactions below can go: every snapshot sees them, and they are settled, so that
     /// whoever finds no row any more has nothing to wait for.
     fn cleanable(&self) -> TxnId {
-        let settled = self.txns().look_for_settled(|commit| self.log().is_durable(commit));
-        self.txns().oldest_xmin().min(settled)
+        self.txns().oldest_xmin().min(self.look_for_settled())
     }
 
     /// `later`: pages that are to be visited again, once every snapshot sees a transaction.

@@ -204,11 +204,12 @@ impl TxnTable {
         let mut t = self.inner.lock();
         self.jump(&mut t, id);
         self.ring.bring_back(id.0);
-        self.settled.lower(id);
         let (hold, owner) = (log.begin, who.id);
         t.running.insert(Active { id, hold, owner, waited: false, shared: shared.clone() });
         self.clock.lower_hold(t.running.first().map_or(hold, |a| a.hold));
         self.publish_oldest(&t);
+        // Now: who looks between the two would find again that it has ended.
+        self.settled.lower(id);
         shared
     }
 

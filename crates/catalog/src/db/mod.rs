@@ -95,6 +95,8 @@ pub struct Db {
     given_up: Mutex<GivenUpNames>,
     /// The transaction that changed a table's definition last, as far as one has since the start.
     ddl: Mutex<HashMap<i32, TxnId>>,
+    /// The newest transaction that changed any definition since it came into service.
+    newest_definition: AtomicU64,
     /// Who uses it, and who may.
     users: Users,
     /// The filegroup in which room was not found last; 0 for none.
@@ -149,6 +151,7 @@ impl Db {
             entry: RwLock::new(entry),
             given_up: Mutex::default(),
             ddl: Mutex::default(),
+            newest_definition: AtomicU64::new(0),
             full: AtomicU16::new(0),
             errors,
         })
@@ -302,6 +305,8 @@ impl Db {
     fn turn_to(&self, next: State) -> State {
         let mut state = self.state.write();
         self.turns.fetch_add(1, Ordering::SeqCst);
+        // What comes into service next is durable, and a restore may number from further back.
+        self.newest_definition.store(0, Ordering::Release);
         std::mem::replace(&mut *state, next)
     }
 

@@ -245,6 +245,18 @@ impl Db {
         }
     }
 
+    /// A transaction that changed definitions of any kind is about to commit.
+    pub fn note_definition(&self, txn: TxnId) {
+        self.newest_definition.fetch_max(txn.0, Ordering::AcqRel);
+    }
+
+    /// The newest transaction that may have made the definitions by which this database is read;
+    /// `TxnId(0)` when none has since the start.
+    #[inline]
+    pub fn newest_definition(&self) -> TxnId {
+        TxnId(self.newest_definition.load(Ordering::Acquire))
+    }
+
     /// A table was dropped: nobody asks for its definition any more.
     pub(crate) fn forget_ddl(&self, object_id: i32) {
         let mut ddl = self.ddl.lock();

@@ -123,6 +123,26 @@ fn only_what_is_not_durable_is_waited_for() {
             "select count(n) from d..h with (repeatableread) where id = 5",
             0,
         ),
+        // The reader has made its own row of what it tells.
+        (
+            "update d..c set n = 1 where id = 3",
+            "begin tran update d..c set n = n + 1 where id = 3
+             select n from d..c with (serializable) where id = 3 rollback",
+            2,
+        ),
+        (
+            "update d..c set n = 1 where id = 3",
+            "begin tran update d..c set n = n + 1 where id = 3
+             update d..c with (serializable) set n = 5 where id = 3 and n = 77
+             select @@rowcount rollback",
+            0,
+        ),
+        (
+            "update d..h set n = 4 where id = 5",
+            "begin tran update d..h set n = n + 1 where id = 5
+             select n from d..h with (repeatableread, index(hi)) where id = 5 rollback",
+            5,
+        ),
     ];
     for (seed, (write, wait, answer)) in (31..).zip(waits) {
         let (disk, instance) = with_rows(seed);
@@ -139,6 +159,37 @@ fn only_what_is_not_durable_is_waited_for() {
         drop(hold);
         assert_eq!(waiter.recv_timeout(LONG), Ok(answer), "{wait}");
         assert_eq!(written.recv_timeout(LONG), Ok(1));
+    }
+}
+
+/// A definition tells which rows there are, and of which columns, and no row tells who made it.
+#[test]
+fn a_definition_that_is_not_durable_is_waited_for() {
+    let waits = [
+        (
+            "use d alter table c add z int not null default 6",
+            "select min(z) from d..c with (serializable) where id between 3 and 9",
+            6,
+        ),
+        (
+            "use d alter table c add z int not null default 6",
+            "update d..c with (serializable) set n = z where id = 88 select @@rowcount",
+            0,
+        ),
+    ];
+    for (seed, (write, wait, answer)) in (51..).zip(waits) {
+        let (disk, instance) = with_rows(seed);
+        let hold = disk.hold_writes(Path::new("/data/d.ldf"));
+        let written = in_a_thread(&instance, &format!("{write} select 1"));
+        until_waiting(&instance, 1);
+        let waiter = in_a_thread(&instance, wait);
+        until_waiting(&instance, 2);
+        assert!(waiter.try_recv().is_err(), "{wait}: told what is not durable");
+        drop(hold);
+        assert_eq!(waiter.recv_timeout(LONG), Ok(answer), "{wait}");
+        assert_eq!(written.recv_timeout(LONG), Ok(1));
+        let read = in_a_thread(&instance, wait);
+        assert_eq!(read.recv_timeout(LONG), Ok(answer), "{wait}: once more");
     }
 }
 
@@ -163,6 +214,8 @@ fn what_was_told_survives() {
         "select coalesce(max(n), -1) from d..r with (repeatableread)",
         "begin tran update d..r with (serializable) set n = n where id = 1
          if @@rowcount = 0 select -1 rollback",
+        "begin tran update d..r set n = n + 1 where id = 1
+         select coalesce(max(n) - 1, -1) from d..r with (serializable) where id = 1 rollback",
     ];
     let (disk, instance) = with_rows(41);
     let tables = "create table d..r (id int primary key, n bigint) create table d..k (n bigint)

@@ -44,10 +44,11 @@ pub struct OpenTxn {
     /// The running statement gives out values that it did not read through a snapshot, and it is
     /// not known who has written them.
     newest: bool,
-    /// The newest writer besides this transaction of what the running statement has read without a
-    /// snapshot and gives out; 0 where there is none.
+    /// The newest writer of what the running statement has read without a snapshot and gives out,
+    /// or of the definitions by which it has read it; 0 where there is none. It may be this
+    /// transaction: what that has written rests on what it had read.
     shown: TxnId,
-    /// The same of what it, or an earlier one, has read to change it.
+    /// The same of what it, or an earlier one of the transaction, has read to change it.
     looked_at: TxnId,
     /// The snapshot of a transaction in SNAPSHOT isolation.
     pub(super) kept: Option<Arc<SnapshotGuard>>,
@@ -438,7 +439,8 @@ impl SessionCore {
     }
 
     /// The running statement has read newest versions of rows, which these transactions have
-    /// written. `given`: it gives them out; else they are read to be changed.
+    /// written. `given`: it gives them out; else they are read to be changed. Which rows there are
+    /// in a table is also told by its definition: TRUNCATE leaves no ghosts.
     #[inline]
     pub fn has_read(
         &mut self,
@@ -447,8 +449,11 @@ impl SessionCore {
         given: bool,
     ) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
-        let open = &mut self.transactions.open[at];
-        let writer = writers.but(open.txn.id());
+        let Transactions { open, ddl, .. } = &mut self.transactions;
+        let open = &mut open[at];
+        // Its own definitions are like its own rows.
+        let own = if ddl.is_empty() { TxnId(0) } else { open.txn.id() };
+        let writer = writers.newest().max(open.db.newest_definition()).max(own);
         let known = if given { &mut open.shown } else { &mut open.looked_at };
         *known = writer.max(*known);
         Ok(())

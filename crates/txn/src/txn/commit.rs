@@ -92,7 +92,15 @@ impl Database {
     /// offline, and whether the commit is on disk is unknown.
     pub fn make_durable(&self, commit: Lsn) -> Result<(), TxnError> {
         let hard = self.log().flush_to(commit).map_err(TxnError::from);
-        hard.inspect_err(|e| self.fail("commit", e))
+        hard.inspect_err(|e| self.fail("commit", e))?;
+        // Else the first reader after this would find no more than that somebody has to look.
+        self.look_for_settled();
+        Ok(())
+    }
+
+    /// Every transaction below this id is settled, as is found now.
+    pub(crate) fn look_for_settled(&self) -> TxnId {
+        self.txns().look_for_settled(|commit| self.log().is_durable(commit))
     }
 
     /// The newest durable commit of the past, if it is not durable yet: what an answer that was
@@ -102,17 +110,17 @@ impl Database {
         (newest != Lsn::ZERO && !self.log().is_durable(newest)).then_some(newest)
     }
 
-    /// The same for an answer that was made from rows whose newest writer this is, apart from the
-    /// reader itself: where it and all before it are durable there is nothing to wait for. Rows
-    /// that were not there need no word: the ghost of a row is one, and stays until its writer is
-    /// durable ([`Database::clean_ghosts`]).
+    /// The same for an answer that was made from rows whose newest writer this is: where it and all
+    /// before it are durable there is nothing to wait for. Rows that were not there need no word:
+    /// the ghost of a row is one, and stays until its writer is durable
+    /// ([`Database::clean_ghosts`]). The reader itself counts as a writer, and is not settled
+    /// before it ends: the rows that it has written rest on what it had read.
     #[inline]
     pub fn unflushed_of(&self, writer: TxnId) -> Option<Lsn> {
         if writer < self.txns().settled_below() {
             return None;
         }
         let newest = self.newest_unflushed()?;
-        let settled = self.txns().look_for_settled(|commit| self.log().is_durable(commit));
-        (writer >= settled).then_some(newest)
+        (writer >= self.look_for_settled()).then_some(newest)
     }
 }

@@ -200,6 +200,10 @@ impl SessionCore {
             // Before the commit: a snapshot that sees it must not take the old definition for its
             // own.
             open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
+            // Before the locks go: who reads by the new definitions may have to wait for it.
+            if changes.iter().any(|change| change.is_in(&open.db)) {
+                open.db.note_definition(open.txn.id());
+            }
             open.txn.throttle();
         }
         // A definition is seen by others without a look at the log.

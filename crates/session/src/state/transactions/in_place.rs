@@ -7,6 +7,7 @@
 use super::Transactions;
 use crate::state::core::SessionCore;
 use catalog::Db;
+use pages::TxnId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -32,7 +33,7 @@ impl SessionCore {
         }
         let mark = last.txn.mark();
         (last.mark, last.start) = (mark, mark);
-        last.in_shared_tables = false;
+        (last.in_shared_tables, last.looked_at) = (false, TxnId(0));
         let owner = last.txn.locks.id().0;
         std::mem::swap(open, idle);
         self.tell_begun(owner);
