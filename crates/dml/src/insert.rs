@@ -373,7 +373,7 @@ impl InsertPlan {
         if !self.rows.change.is_instead() && !self.rows.insert(values, rt)? {
             return Ok(0);
         }
-        to.out.give(&added(values), rt)?;
+        to.out.give(&inserted_row(values), rt)?;
         if let Some(kept) = &mut to.kept {
             kept.inserted(values, rt)?;
         }
@@ -407,7 +407,7 @@ impl InsertPlan {
         // SCOPE_IDENTITY() is what a nested change has given.
         self.rows.complete(values, self.nested.is_none(), rt)?;
         if self.rows.load(values, loader, &mut to.kept, rt)? {
-            to.out.give(&added(values), rt)?;
+            to.out.give(&inserted_row(values), rt)?;
         }
         Ok(())
     }
@@ -451,7 +451,7 @@ impl InsertPlan {
                     let row = batch.row(i);
                     self.rows.checked(row, rt)?;
                     if self.rows.load(row, &mut loader, &mut to.kept, rt)? {
-                        to.out.give(&added(row), rt)?;
+                        to.out.give(&inserted_row(row), rt)?;
                     }
                 }
             }
@@ -487,6 +487,6 @@ impl InsertPlan {
 }
 
 /// A row that INSERT has added, for OUTPUT.
-fn added(values: &[Value]) -> OutputRow<'_> {
+fn inserted_row(values: &[Value]) -> OutputRow<'_> {
     OutputRow { deleted: &[], inserted: values, row: &[], action: Action::Insert }
 }

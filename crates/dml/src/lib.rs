@@ -34,8 +34,8 @@ mod values;
 use bind::counters::Kind;
 use bind::env::CompileEnv;
 use bulk::BulkRows;
+use exec::masked_errors;
 use exec::operators::context::{ExecCtx, RowSink};
-use exec::unseen;
 use plan::statement::Statement;
 use plan::{CountedCompilation, Needs, cost};
 use session::output::ColumnInfo;
@@ -190,7 +190,7 @@ impl DmlPlan {
                 _ => ctx.session.transactions.has_changed_nothing(),
             }
         }
-        done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
+        done.map_err(|e| masked_errors::of_statement(ctx.session, self.needs(), e))
     }
 
     /// Runs a compiled `INSERT ... VALUES (@1, ...)` once for each row that `source` has, with the

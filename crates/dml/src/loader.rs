@@ -97,8 +97,8 @@ impl<'t> Loader<'t> {
         self.added(rt)
     }
 
-    /// A row was added past the load.
-    pub fn count_one(&mut self) {
+    /// Counts a row that was inserted without the load.
+    pub fn count_unloaded(&mut self) {
         self.count += 1;
     }
 

@@ -254,7 +254,7 @@ impl NewRows {
             if !self.insert(values, rt)? {
                 return Ok(false);
             }
-            loader.count_one();
+            loader.count_unloaded();
         }
         if let Some(kept) = kept {
             kept.inserted(values, rt)?;

@@ -5,7 +5,6 @@
 //! SQL Server's numbers; a statement that fails leaves no trace; what was acknowledged as committed
 //! survives a crash.
 
-mod above;
 pub mod batch;
 mod chores;
 mod deadlocks;
@@ -18,6 +17,7 @@ mod running;
 pub mod session;
 mod startup;
 mod typed_rows;
+mod upcalls;
 pub mod watch;
 
 pub use self::session::{

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::above::Engine;
 use crate::chores;
 use crate::deadlocks;
 use crate::msdb;
 use crate::startup;
+use crate::upcalls::Engine;
 use instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 
 /// Opens the instance of a folder; `memory`: for pages, had before.

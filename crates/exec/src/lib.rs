@@ -5,9 +5,9 @@
 //! here parses no text and knows no batch.
 
 pub mod cursor;
+pub mod masked_errors;
 pub mod operators;
 pub mod parked;
 #[cfg(test)]
 mod test_files;
-pub mod unseen;
 pub mod uses;

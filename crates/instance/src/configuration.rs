@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use types::{SqlError, msg};
 
 use super::InstanceCore;
-use super::kept::Persisted;
+use super::persisted::Persisted;
 use catalog::errors;
 
 /// The option that decides which ones sp_configure knows.

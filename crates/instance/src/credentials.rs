@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
 
-use super::kept::{KeptError, Lists, Persisted, PersistedObjects, position};
+use super::persisted::{KeptError, Lists, Persisted, PersistedObjects, position};
 
 /// credential_id of the first one.
 const FIRST_ID: i32 = 65_536;

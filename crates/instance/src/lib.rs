@@ -20,7 +20,6 @@ pub mod file_errors;
 pub mod file_specs;
 pub mod files;
 mod identity;
-pub mod kept;
 pub mod lost_list;
 pub mod mend;
 pub mod messages;
@@ -29,6 +28,7 @@ mod open_error;
 mod options;
 pub mod own_files;
 pub mod permit;
+pub mod persisted;
 pub mod restore;
 pub mod scoped;
 pub mod security;
@@ -112,7 +112,7 @@ pub struct InstanceCore {
     pub url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
     /// What else it keeps in files of their own.
-    lists: kept::Lists,
+    lists: persisted::Lists,
     pub authentication: Logins,
     pool_bytes: u64,
     trace_flags: RwLock<BTreeSet<i32>>,
@@ -214,7 +214,7 @@ impl InstanceCore {
         let error_log =
             Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
         let lists =
-            kept::Lists::new(disk.clone(), &data_dir, error_log.clone(), read_only.is_none());
+            persisted::Lists::new(disk.clone(), &data_dir, error_log.clone(), read_only.is_none());
         let credentials =
             credentials::Credentials::of(&lists).map_err(InstanceError::Credentials)?;
         let query_memory = QueryMemory::new(budget.query, budget.operator)
@@ -373,7 +373,9 @@ impl InstanceCore {
     }
 
     /// Its objects of one kind.
-    pub fn kept<T: kept::Persisted>(&self) -> Result<Arc<kept::PersistedObjects<T>>, SqlError> {
+    pub fn kept<T: persisted::Persisted>(
+        &self,
+    ) -> Result<Arc<persisted::PersistedObjects<T>>, SqlError> {
         Ok(self.lists.of()?)
     }
 

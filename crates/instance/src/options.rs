@@ -164,7 +164,7 @@ pub enum InstanceError {
     Registry(#[from] RegistryError),
     /// The list of credentials is damaged, or cannot be read.
     #[error("credentials: {0}")]
-    Credentials(super::kept::KeptError),
+    Credentials(super::persisted::KeptError),
     /// No memory for the buffer pool, or an option out of range.
     #[error("{0}")]
     Memory(String),

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn every_mirrored_list_is_named() {
-        use crate::kept::file_name;
+        use crate::persisted::file_name;
         for name in [
             file_name::<crate::credentials::Credential>(),
             file_name::<crate::configuration::Configured>(),

@@ -2,7 +2,7 @@
 //! asked for rows and dropped, serves all of them; those of other plans do with the room that every
 //! statement has. It is not shown.
 
-use crate::nodes::{Node, OwnNode, Plan};
+use crate::nodes::{CustomNode, Node, Plan};
 use catalog::errors;
 use expr::Expr;
 use stack::Nested;
@@ -47,7 +47,7 @@ impl DeepPlan {
     }
 }
 
-impl OwnNode for DeepPlan {
+impl CustomNode for DeepPlan {
     fn inputs(&self) -> Vec<&Plan> {
         vec![&self.input]
     }

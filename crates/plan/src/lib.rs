@@ -8,7 +8,6 @@
 
 mod access_path;
 mod assignments;
-mod chance;
 mod columns;
 mod conversions;
 pub mod cost;
@@ -24,6 +23,7 @@ mod nulls;
 mod owners;
 pub mod physical;
 pub mod planner;
+mod random_plan;
 pub mod reads;
 pub mod rewrite;
 mod rule_set;
@@ -32,7 +32,7 @@ pub mod statistics;
 mod view_seek;
 pub mod watched;
 
-use crate::chance::Chance;
+use crate::random_plan::RandomChoices;
 use crate::statement::Statement;
 use bind::browse::Browse;
 use bind::counters::{Compilation, Kind};
@@ -128,7 +128,7 @@ pub fn apply_options(
     statement.apply_options(options, assigns)?;
     statement.force_order = options::forces_order(options);
     statement.join_methods = options::join_methods(options);
-    statement.any_plan = options::any_plan(options).map(Chance::new);
+    statement.any_plan = options::any_plan(options).map(RandomChoices::new);
     statement.rules_off = rewrite::left_out(options)?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A statement while it is compiled: its binder, and what planning alone knows of it. Guarantee:
 //! the binder sees none of this, so what a statement means does not depend on how it is planned.
 
-use crate::chance::Chance;
+use crate::random_plan::RandomChoices;
 use crate::rule_set::RuleSet;
 use crate::watched::Watched;
 use bind::Binder;
@@ -20,7 +20,7 @@ pub struct Statement<'a> {
     /// OPTION (LOOP JOIN, ...): the operators that joins may be made with.
     pub(crate) join_methods: JoinMethods,
     /// USE HINT ('RINGWOOD_ANY_PLAN_n'): any plan will do, and this chooses it.
-    pub(crate) any_plan: Option<Chance>,
+    pub(crate) any_plan: Option<RandomChoices>,
     /// OPTION (QUERYRULEOFF name): rewrites that are left out.
     pub(crate) rules_off: RuleSet,
     /// What the rewrites have done.

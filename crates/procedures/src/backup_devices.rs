@@ -9,8 +9,8 @@ use super::call::{Body, ProcedureCall, Runs};
 use super::params::{NAME, Param};
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
-use instance::kept::{KeptError, position};
 use instance::permit::{FileUse, PermitReach, PermittedPath};
+use instance::persisted::{KeptError, position};
 use metadata::views::kept_objects::backup_device::BackupDevice;
 
 /// The procedures, and who may run each.

@@ -27,9 +27,9 @@ use super::compiled::{Compiled, go_on};
 use super::guides;
 use super::module::{ModuleCode, compile};
 use super::program::BatchParam;
+use super::seen_texts::SeenTexts;
 use super::shape::{Literals, text_of};
 use super::shaped::Shape;
-use super::sightings::Sightings;
 use bind::set_options::SessionOptions;
 use catalog::{Db, ModuleDef};
 use session::state::SessionCore;
@@ -200,7 +200,7 @@ pub struct BatchCache {
     /// cores.
     parts: [Apart<Mutex<CachePart>>; PARTS],
     /// Texts and shapes that were seen once and are not kept.
-    sightings: Sightings,
+    sightings: SeenTexts,
     modules: RwLock<Modules>,
     compiled: AtomicU64,
     /// What plans are charged to.
@@ -215,7 +215,7 @@ impl BatchCache {
             generation: AtomicU64::new(next_generation()),
             hasher: RandomState::new(),
             parts: Default::default(),
-            sightings: Sightings::default(),
+            sightings: SeenTexts::default(),
             modules: RwLock::default(),
             compiled: AtomicU64::new(0),
         });

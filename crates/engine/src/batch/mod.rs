@@ -2,6 +2,7 @@
 
 mod bindings;
 mod call;
+mod compile_only;
 #[cfg(test)]
 mod compile_tests;
 mod cursor_options;
@@ -27,4 +28,3 @@ pub mod short;
 pub mod table_args;
 pub mod trigger;
 pub mod undeclared;
-mod unrun;

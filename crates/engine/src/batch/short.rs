@@ -93,7 +93,7 @@ impl ShortStatement {
             || changes
                 && error.number == 1105
                 && !core.transactions.client.doomed
-                && core.take_room()
+                && core.take_space_freed()
     }
 
     /// Has the row that the statement will change brought near. Whether the statement will run this

@@ -12,9 +12,9 @@ use txn::{Grant, LockMode, Until};
 use types::{SqlError, Value};
 
 use super::{FetchMode, FetchedRow};
+use crate::masked_errors;
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
-use crate::unseen;
 use session::state::cursors::CurrentRow;
 
 /// Reads the base rows and makes the row of them; false when one of them is gone. The tables are
@@ -60,7 +60,7 @@ pub fn look_up(
     for e in &made.exprs {
         let value = e
             .eval(&slots, &mut rt)
-            .map_err(|e| unseen::of_statement(rt.session(), plan.needs(), e))?;
+            .map_err(|e| masked_errors::of_statement(rt.session(), plan.needs(), e))?;
         slots.push(value);
     }
     out.row.clear();

@@ -2,7 +2,7 @@
 //! nest deeply has the stack for them ready before it calls them, and before they are dropped. An
 //! input under a condition without columns is started where that holds.
 
-use super::own::{OpenOwn, OwnOperator, own};
+use super::own::{OpenCustom, OwnOperator, own};
 use super::{OpenPlan, Operator, RowSet};
 use crate::operators::rt::Rt;
 use plan::deep_plan::DeepPlan;
@@ -10,7 +10,7 @@ use plan::planner::filter::StartupFilter;
 use types::SqlError;
 
 /// The operators of this file.
-pub(super) const ALL: &[OpenOwn] = &[own::<Deep>, own::<Startup>];
+pub(super) const ALL: &[OpenCustom] = &[own::<Deep>, own::<Startup>];
 
 struct Deep {
     /// None when it has been dropped.

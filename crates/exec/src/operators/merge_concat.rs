@@ -2,7 +2,7 @@
 //! that order, rows that are equal in it in the order of their inputs; of each input one batch is
 //! kept.
 
-use super::own::{OpenOwn, OwnOperator, own_rows_first};
+use super::own::{OpenCustom, OwnOperator, own_rows_first};
 use super::sort::compare_rows;
 use super::{OpenPlan, Operator, RowSet};
 use crate::operators::rt::Rt;
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use types::{SqlError, Value};
 
 /// The operators of this file.
-pub(super) const ALL: &[OpenOwn] = &[own_rows_first::<MergeConcat>];
+pub(super) const ALL: &[OpenCustom] = &[own_rows_first::<MergeConcat>];
 
 /// The operator.
 struct MergeConcat {

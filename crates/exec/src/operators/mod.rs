@@ -56,7 +56,7 @@ pub mod top;
 pub(crate) mod window;
 pub(crate) mod work;
 
-use own::OpenOwn;
+use own::OpenCustom;
 use plan::nodes::Plan;
 use rt::Rt;
 use stored::StoredRows;
@@ -99,7 +99,7 @@ fn other_node() -> SqlError {
 pub(crate) type OpenPlan = fn(&Plan) -> Box<dyn Operator>;
 
 /// The operators of nodes that are no variants of `Node`, file by file.
-const OWN: &[&[OpenOwn]] = &[merge_concat::ALL, around::ALL];
+const OWN: &[&[OpenCustom]] = &[merge_concat::ALL, around::ALL];
 
 /// Starts a node of a kind of its own.
 fn own_operator(plan: &Plan, open: OpenPlan) -> Box<dyn Operator> {

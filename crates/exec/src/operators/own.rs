@@ -5,13 +5,13 @@
 use super::rows_first::RowsFirst;
 use super::{OpenPlan, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use plan::nodes::{OwnNode, Plan};
+use plan::nodes::{CustomNode, Plan};
 use types::SqlError;
 
 /// The state of an operator that runs nodes of one kind.
 pub(super) trait OwnOperator: Send + Sized + 'static {
     /// What it runs.
-    type Node: OwnNode;
+    type Node: CustomNode;
 
     /// Its state before the first row; `open` starts the node's inputs.
     fn open(node: &Self::Node, open: OpenPlan) -> Self;
@@ -30,7 +30,7 @@ pub(super) trait OwnOperator: Send + Sized + 'static {
 }
 
 /// Starts a node, if it is of the kind that an operator runs.
-pub(super) type OpenOwn = fn(&Plan, OpenPlan) -> Option<Box<dyn Operator>>;
+pub(super) type OpenCustom = fn(&Plan, OpenPlan) -> Option<Box<dyn Operator>>;
 
 /// Starts operators of one kind.
 pub(super) fn own<O: OwnOperator>(plan: &Plan, open: OpenPlan) -> Option<Box<dyn Operator>> {

@@ -6,7 +6,7 @@ use super::context::{ExecCtx, RowSink};
 use super::open::operators;
 use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
-use crate::unseen;
+use crate::masked_errors;
 use expr::Expr;
 use plan::nodes::{Node, ScanPlan};
 use plan::{Needs, QueryPlan};
@@ -91,7 +91,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
         let mut rt = Rt::resume(ctx, &query.needs, std::mem::take(&mut self.state));
         let more = self.root.next(&query.plan, &mut rt, batch);
         self.state = rt.suspend();
-        more.map_err(|e| unseen::of_statement(ctx.session, &query.needs, e))
+        more.map_err(|e| masked_errors::of_statement(ctx.session, &query.needs, e))
     }
 
     /// Assigns the values of a row to the query's variables.
@@ -100,7 +100,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
         let mut rt = Rt::resume(ctx, &query.needs, std::mem::take(&mut self.state));
         let assigned = assign(query, row, &mut rt);
         self.state = rt.suspend();
-        assigned.map_err(|e| unseen::of_statement(ctx.session, &query.needs, e))
+        assigned.map_err(|e| masked_errors::of_statement(ctx.session, &query.needs, e))
     }
 }
 
@@ -141,7 +141,9 @@ pub fn run_query(
             ctx.session.acknowledge_reads()?;
             match &scan {
                 Some(scan) => scan.send(&batch, wanted, out).map_err(|e| match e {
-                    UnsentRows::Damaged(e) => unseen::of_statement(ctx.session, &query.needs, e),
+                    UnsentRows::Damaged(e) => {
+                        masked_errors::of_statement(ctx.session, &query.needs, e)
+                    }
                     UnsentRows::BySink(e) => e,
                 })?,
                 None => out.rows(&batch.as_rows().first(wanted))?,

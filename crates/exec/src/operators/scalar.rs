@@ -3,7 +3,7 @@
 
 use super::context::ExecCtx;
 use super::rt::Rt;
-use crate::unseen;
+use crate::masked_errors;
 use crate::uses::Evaluations;
 use bind::Binder;
 use bind::counters::Kind;
@@ -136,7 +136,7 @@ impl Scalar {
             begin(&self.needs, &self.evaluations, ctx)?;
         }
         let value = self.expr.eval(&[], &mut Rt::new(ctx, &self.needs));
-        value.map_err(|e| unseen::of_statement(ctx.session, &self.needs, e))
+        value.map_err(|e| masked_errors::of_statement(ctx.session, &self.needs, e))
     }
 
     /// Its type.
@@ -184,7 +184,7 @@ impl Condition {
             begin(&self.needs, &self.evaluations, ctx)?;
         }
         let truth = self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs));
-        truth.map_err(|e| unseen::of_statement(ctx.session, &self.needs, e))
+        truth.map_err(|e| masked_errors::of_statement(ctx.session, &self.needs, e))
     }
 
     /// What it needs when it is evaluated.

@@ -37,7 +37,6 @@ mod old_server;
 mod open_json;
 pub mod optimizer;
 mod os;
-mod others;
 mod parameters;
 pub mod partitions;
 mod permissions;
@@ -55,6 +54,7 @@ pub mod rights;
 mod routines;
 pub(crate) mod securable;
 pub mod security;
+mod sequences;
 pub mod server;
 mod server_triggers;
 pub mod sessions;
@@ -93,7 +93,7 @@ static LISTS: &[&[&dyn SystemView]] = &[
     server_triggers::ALL,
     information_rights::ALL,
     lists::ALL,
-    others::ALL,
+    sequences::ALL,
     referenced::ALL,
     plans::ALL,
     system_info::ALL,

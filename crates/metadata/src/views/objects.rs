@@ -130,7 +130,7 @@ fn user_objects(catalog: &Catalog, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
         table_objects(catalog, table, wanted, &mut rows);
     }
     modules::module_objects(catalog, wanted, &mut rows);
-    super::others::other_objects(catalog, wanted, &mut rows);
+    super::sequences::other_objects(catalog, wanted, &mut rows);
     rows.retain(|row| {
         id.is_none_or(|id| row[1] == Value::Int(id))
             && row[0].as_str().is_none_or(|name| wanted.may_be(0, name))

@@ -23,12 +23,12 @@ pub use probe::{
 pub use skip::cost_past;
 pub use terms::{MOST_RANGES, is_sought};
 
-use crate::chance::Chance;
 use crate::cost::{self, COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan, WantedIndex};
+use crate::random_plan::RandomChoices;
 use crate::statistics::table_rows;
 use expr::{ColId, Pred};
 use logical::access_hints::no_plan;
@@ -78,7 +78,7 @@ pub fn plan(
     store: Arc<TableStore>,
     preds: Vec<Pred>,
     wishes: &Wishes<'_>,
-    chance: &mut Option<Chance>,
+    chance: &mut Option<RandomChoices>,
 ) -> Result<Plan, SqlError> {
     let mut tested: Vec<ColId> = Vec::new();
     preds.iter().for_each(|p| p.columns(&mut tested));
@@ -256,7 +256,7 @@ fn choose(
     preds: &[Pred],
     tested: &[ColId],
     wishes: &Wishes<'_>,
-    chance: &mut Option<Chance>,
+    chance: &mut Option<RandomChoices>,
 ) -> Result<ChosenPath, SqlError> {
     let total = table_rows(&get.table);
     // A way down the tree for each constant, and more of them than rows: to look each row up in

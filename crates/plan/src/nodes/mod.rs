@@ -1,5 +1,5 @@
 //! Physical plans as plain data: the operators, what each does, with slots instead of column ids
-//! (`scan.rs`: how a table is read). `exec` runs them. A new operator is an [`OwnNode`]: what a
+//! (`scan.rs`: how a table is read). `exec` runs them. A new operator is an [`CustomNode`]: what a
 //! node costs, what it is shown as and what is below it, it says itself.
 
 mod scan;
@@ -128,12 +128,12 @@ pub enum Node {
         collations: Vec<Collation>,
     },
     /// One that says itself what it is.
-    Own(Box<dyn OwnNode>),
+    Own(Box<dyn CustomNode>),
 }
 
 /// A node of the plan that is no variant of [`Node`]: it stands where it is chosen, its run in
 /// `exec/src/operators`.
-pub trait OwnNode: Any + Debug + Send + Sync {
+pub trait CustomNode: Any + Debug + Send + Sync {
     /// Its inputs, in the order in which they are shown.
     fn inputs(&self) -> Vec<&Plan>;
 
@@ -155,7 +155,7 @@ pub trait OwnNode: Any + Debug + Send + Sync {
 
 impl Node {
     /// The node as an operator knows it that runs nodes of this kind.
-    pub fn own<T: OwnNode>(&self) -> Option<&T> {
+    pub fn own<T: CustomNode>(&self) -> Option<&T> {
         match self {
             Node::Own(node) => (&**node as &dyn Any).downcast_ref(),
             _ => None,

@@ -6,7 +6,7 @@ use super::order::sort_slots;
 use super::{Context, Planner};
 use crate::columns::exactly;
 use crate::cost::MERGED;
-use crate::nodes::{Node, OwnNode, Plan, SortSlot};
+use crate::nodes::{CustomNode, Node, Plan, SortSlot};
 use expr::{ColId, Expr, Pred};
 use logical::order::SortKey;
 use logical::tree::Logical;
@@ -20,7 +20,7 @@ pub struct MergeConcat {
     pub keys: Vec<SortSlot>,
 }
 
-impl OwnNode for MergeConcat {
+impl CustomNode for MergeConcat {
     fn inputs(&self) -> Vec<&Plan> {
         self.inputs.iter().collect()
     }

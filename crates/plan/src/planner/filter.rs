@@ -6,7 +6,7 @@ use super::{Context, Planner};
 use crate::decorrelate::{self, SemiJoin, WhereContext};
 use crate::estimate;
 use crate::never_fails::never_fails;
-use crate::nodes::{Node, OwnNode, Plan};
+use crate::nodes::{CustomNode, Node, Plan};
 use crate::rewrite::rewrite;
 use bind::options::JoinMethods;
 use expr::{Expr, Pred};
@@ -29,7 +29,7 @@ pub struct StartupFilter {
     pub pred: Pred,
 }
 
-impl OwnNode for StartupFilter {
+impl CustomNode for StartupFilter {
     fn inputs(&self) -> Vec<&Plan> {
         vec![&self.input]
     }

@@ -29,13 +29,13 @@ pub mod names;
 pub mod phases;
 pub mod profile;
 pub mod rights;
-pub mod room;
 mod running_module;
 pub mod scans;
 pub mod session_objects;
 pub mod session_run;
 mod shared;
 mod snapshots;
+pub mod space_retry;
 pub mod transactions;
 pub mod uses;
 

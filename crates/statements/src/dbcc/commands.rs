@@ -4,8 +4,8 @@
 use types::{SqlError, msg};
 
 use super::{
-    Command, KnownCommand, Right, check, constraints, identity, log, others, reindex, shrink,
-    statistics, trace, user_options,
+    Command, KnownCommand, Right, check, constraints, identity, log, reindex, shrink,
+    small_commands, statistics, trace, user_options,
 };
 use catalog::security::Permission;
 use instance::OfInstance;
@@ -43,7 +43,7 @@ static COMMANDS: &[KnownCommand] = &[
     KnownCommand {
         name: "CHECKFILEGROUP",
         right: Right::Owner,
-        run: others::check_filegroup,
+        run: small_commands::check_filegroup,
         syntax: "dbcc CHECKFILEGROUP [ ( { 'filegroup_name' | filegroup_id | 0 } [ , NOINDEX ] ) \
              ] [ WITH NO_INFOMSGS ]",
     },
@@ -63,7 +63,7 @@ static COMMANDS: &[KnownCommand] = &[
     KnownCommand {
         name: "CLEANTABLE",
         right: Right::OwnerOfNamed,
-        run: others::clean_table,
+        run: small_commands::clean_table,
         syntax: "dbcc CLEANTABLE ( { 'database_name' | database_id | 0 }, 'table_name' [ , \
              batch_size ] ) [ WITH NO_INFOMSGS ]",
     },
@@ -107,7 +107,7 @@ static COMMANDS: &[KnownCommand] = &[
     KnownCommand {
         name: "INPUTBUFFER",
         right: Right::Session,
-        run: others::input_buffer,
+        run: small_commands::input_buffer,
         syntax: "dbcc INPUTBUFFER ( session_id ) [ WITH NO_INFOMSGS ]",
     },
     KnownCommand {
@@ -126,7 +126,7 @@ static COMMANDS: &[KnownCommand] = &[
     KnownCommand {
         name: "PROCCACHE",
         right: Right::Server(Permission::ViewServerPerformanceState),
-        run: others::proc_cache,
+        run: small_commands::proc_cache,
         syntax: "dbcc PROCCACHE [ WITH NO_INFOMSGS ]",
     },
     KnownCommand {

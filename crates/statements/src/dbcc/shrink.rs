@@ -16,7 +16,7 @@ use catalog::fold_name;
 use catalog::registry::FileEntry;
 use metadata::results::column;
 use metadata::views::int;
-use session::state::room::open_tables;
+use session::state::space_retry::open_tables;
 
 /// The size that is asked of a data file.
 #[derive(Clone, Copy)]

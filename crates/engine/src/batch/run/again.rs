@@ -9,7 +9,7 @@ use super::{Failure, NextStep, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
 use programs::program::Op;
-use session::state::room::MAX_RUNS;
+use session::state::space_retry::MAX_RUNS;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an
 /// error.
@@ -38,7 +38,7 @@ impl Run<'_> {
             errors::SCHEMA_CHANGED => self.forget_binding(at),
             1105 if tries.without_room + 1 < MAX_RUNS && self.may_run_again(op) => {
                 tries.without_room += 1;
-                if !self.core.take_room() {
+                if !self.core.take_space_freed() {
                     let frees = self.frees_space(op);
                     return Some(if frees {
                         self.step_beyond_limits(at, op)

@@ -9,7 +9,7 @@ use super::Kind;
 use crate::views::shown::VisibleRows;
 use crate::views::{NVARCHAR60, SYSNAME, View, text};
 use instance::OfInstance;
-use instance::kept::Persisted;
+use instance::persisted::Persisted;
 use session::state::SessionCore;
 
 /// What a backup device adds to the system.

@@ -27,8 +27,8 @@ mod tests {
     use std::path::Path;
 
     use super::backup_device::BackupDevice;
-    use instance::kept::file_name;
     use instance::own_files::{MIRRORED, keeps};
+    use instance::persisted::file_name;
 
     #[test]
     fn the_files_of_all_kinds_are_the_instances_own() {

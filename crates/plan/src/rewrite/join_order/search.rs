@@ -9,8 +9,8 @@
 
 use super::graph::{Graph, RelationSet, members, only};
 use super::orders::Orders;
-use crate::chance::Chance;
 use crate::cost::{BUILD, GIVEN, MERGED, PAIR, PROBE};
+use crate::random_plan::RandomChoices;
 use smallvec::SmallVec;
 
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.
@@ -326,7 +326,7 @@ fn greedy(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> 
 }
 
 /// Any tree, products included.
-pub fn any(count: usize, chance: &mut Chance) -> Tree {
+pub fn any(count: usize, chance: &mut RandomChoices) -> Tree {
     let mut trees: Vec<Tree> = (0..count).map(Tree::Leaf).collect();
     while trees.len() > 1 {
         let left = trees.swap_remove(chance.one_of(trees.len()));

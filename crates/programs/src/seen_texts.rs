@@ -10,15 +10,15 @@ const PLACES: usize = 256;
 const WAYS: usize = 4;
 
 /// The hashes; 0 where there is none.
-pub(crate) struct Sightings(Box<[[AtomicU64; WAYS]]>);
+pub(crate) struct SeenTexts(Box<[[AtomicU64; WAYS]]>);
 
-impl Default for Sightings {
-    fn default() -> Sightings {
-        Sightings((0..PLACES).map(|_| Default::default()).collect())
+impl Default for SeenTexts {
+    fn default() -> SeenTexts {
+        SeenTexts((0..PLACES).map(|_| Default::default()).collect())
     }
 }
 
-impl Sightings {
+impl SeenTexts {
     /// Whether this hash was here a moment ago; now it was. Of two threads that ask at once one may
     /// be forgotten.
     pub(crate) fn was_seen(&self, hash: u64) -> bool {
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn those_of_one_place_take_turns() {
-        let sightings = Sightings::default();
+        let sightings = SeenTexts::default();
         let same_place = |n: u64| n * PLACES as u64 + 7;
         for n in 1..=WAYS as u64 {
             assert!(!sightings.was_seen(same_place(n)));

@@ -3,12 +3,12 @@
 
 /// SplitMix64 (Steele, Lea, Flood 2014): enough for choices, and no more state than its seed.
 #[derive(Clone, Debug)]
-pub struct Chance(u64);
+pub struct RandomChoices(u64);
 
-impl Chance {
+impl RandomChoices {
     /// The choices that a number leads to.
-    pub fn new(seed: u64) -> Chance {
-        Chance(seed)
+    pub fn new(seed: u64) -> RandomChoices {
+        RandomChoices(seed)
     }
 
     fn next(&mut self) -> u64 {

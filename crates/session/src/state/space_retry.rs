@@ -38,9 +38,10 @@ impl SessionCore {
             && self.transactions.make_room();
     }
 
-    /// Whether there was room after the last statement had failed for want of it. Asked once.
+    /// Whether space was freed after the last statement had failed for want of it. A second call
+    /// returns false.
     #[inline]
-    pub fn take_room(&mut self) -> bool {
+    pub fn take_space_freed(&mut self) -> bool {
         std::mem::take(&mut self.transactions.room)
     }
 
