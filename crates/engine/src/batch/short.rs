@@ -124,7 +124,7 @@ impl ShortStatement {
             ShortPlan::Dml(plan) => change(plan, core, sink, vars, ahead, false),
             ShortPlan::Query(plan) => query(plan, core, sink, vars),
         };
-        let shown = (ran.shown, ran.owes);
+        let shown = (ran.header_sent, ran.header_owed);
         let end = match ran.tell(core, sink, (&**batch, 0), self.kind) {
             Ok(rows) => {
                 counts.statements[0].end(statement, rows);

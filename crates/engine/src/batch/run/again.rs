@@ -80,7 +80,8 @@ impl Run<'_> {
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
         let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
         let possible = !self.core.transactions.client.doomed && !self.core.in_function();
-        possible && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
+        possible
+            && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.header_sent))
     }
 
     /// Whether the statement gives space back.

@@ -55,7 +55,7 @@ impl Run<'_> {
             if aborts && self.core.trancount() > 0 && !self.core.keeps_transaction() {
                 self.core.transactions.client.doomed = true;
             }
-            if self.shown {
+            if self.header_sent {
                 // The CATCH that takes it knows nothing of the result set that had begun.
                 let _ = self.sink.done(end_of(self.core, self.kind(at), Some(0)));
             }
@@ -137,7 +137,7 @@ impl Run<'_> {
                 | StatementKind::Merge
         );
         let rows = counts.then_some(0);
-        if self.shown {
+        if self.header_sent {
             // The result set that had begun is over.
             let _ = self.sink.done(end_of(self.core, kind, rows));
         } else if kind != StatementKind::Execute {

@@ -87,7 +87,7 @@ impl Run<'_> {
         let Err(error) = self.load(|slot| slot < parameters) else { return Ok(end) };
         // Behind the last operation there is no CATCH of this scope, and no statement that owes its
         // columns.
-        self.owes = false;
+        self.header_owed = false;
         match self.failed(self.batch.program.ops.len(), error.into())? {
             AfterFailure::End(end) => Ok(end),
             AfterFailure::Resume(_) => Ok(BatchEnd::ScopeAborted),

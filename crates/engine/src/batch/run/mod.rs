@@ -109,9 +109,9 @@ pub struct Run<'a> {
     /// tempdb.
     large: Option<Box<LargeVariables>>,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
-    shown: bool,
+    header_sent: bool,
     /// It returns rows and has failed before it had shown its columns.
-    owes: bool,
+    header_owed: bool,
     /// For a call by RPC, which has no variables: what its OUTPUT parameters become.
     pub(super) outputs: Option<Outputs>,
     /// The value of the function that EXECUTE has called, for its variable.
@@ -167,10 +167,10 @@ pub(super) fn fail_batch(
     batch: &Arc<Compiled>,
     vars: &mut Vec<Value>,
     error: SqlError,
-    (shown, owes): (bool, bool),
+    (header_sent, header_owed): (bool, bool),
 ) -> Result<BatchEnd, Failure> {
     let mut run = Run::new(core, sink, batch, vars, false);
-    (run.shown, run.owes) = (shown, owes);
+    (run.header_sent, run.header_owed) = (header_sent, header_owed);
     let end = match run.failed(0, error.into())? {
         AfterFailure::Resume(_) => BatchEnd::Finished(0),
         AfterFailure::End(end) => end,
@@ -205,8 +205,8 @@ impl<'a> Run<'a> {
             outer_try,
             base_depth,
             large: None,
-            shown: false,
-            owes: false,
+            header_sent: false,
+            header_owed: false,
             outputs: None,
             returned: None,
         }
@@ -287,7 +287,7 @@ impl<'a> Run<'a> {
 
     /// Runs an operation once.
     fn step(&mut self, at: usize, op: Op) -> Result<NextStep, Failure> {
-        (self.shown, self.owes) = (false, false);
+        (self.header_sent, self.header_owed) = (false, false);
         self.core.check_cancel()?;
         if !self.core.options.runs() {
             return self.compile_only(at, op).map(|()| NextStep::Next);
@@ -391,7 +391,7 @@ impl<'a> Run<'a> {
                 Some((_, Bound::Dml(plan))) => change(plan, core, *sink, vars, None, catching),
                 _ => return Err(SqlError::internal("a plan was expected").into()),
             };
-            (self.shown, self.owes) = (ran.shown, ran.owes);
+            (self.header_sent, self.header_owed) = (ran.header_sent, ran.header_owed);
             let kind = kind_of(&stmt.kind);
             Ok(ran.tell(self.core, self.sink, (&**self.batch, at), kind).map(drop)?)
         });

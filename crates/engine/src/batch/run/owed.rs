@@ -41,7 +41,7 @@ impl Run<'_> {
     /// wants other columns than these (WITH RESULT SETS) is told that, and not of an error that
     /// comes after them.
     pub(super) fn with_columns(&mut self, at: usize, failure: Failure) -> Failure {
-        if !std::mem::take(&mut self.owes) {
+        if !std::mem::take(&mut self.header_owed) {
             return failure;
         }
         let Run { core, bound, sink, .. } = self;
@@ -56,7 +56,7 @@ impl Run<'_> {
         };
         match told {
             Ok(told) => {
-                self.shown = told;
+                self.header_sent = told;
                 failure
             }
             Err(error) => error.into(),
@@ -73,7 +73,7 @@ impl Run<'_> {
     ) -> Failure {
         match self.sink.columns(columns) {
             Ok(()) => {
-                self.shown = true;
+                self.header_sent = true;
                 error.into()
             }
             Err(error) => error.into(),

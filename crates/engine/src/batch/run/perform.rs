@@ -68,16 +68,21 @@ pub(in crate::batch) struct StatementOutcome {
     /// Its rows, or why it was taken back.
     result: Result<u64, SqlError>,
     /// Rows of it, or their columns, went to the client.
-    pub(in crate::batch) shown: bool,
+    pub(in crate::batch) header_sent: bool,
     /// It returns rows and has failed before it had shown its columns.
-    pub(in crate::batch) owes: bool,
+    pub(in crate::batch) header_owed: bool,
     /// It assigns variables: its end is a step.
     is_step: bool,
 }
 
 impl StatementOutcome {
     fn failed(error: SqlError) -> StatementOutcome {
-        StatementOutcome { result: Err(error), shown: false, owes: false, is_step: false }
+        StatementOutcome {
+            result: Err(error),
+            header_sent: false,
+            header_owed: false,
+            is_step: false,
+        }
     }
 
     /// Tells the client what the statement had to say, and that it ended; gives its rows.
@@ -99,7 +104,7 @@ impl StatementOutcome {
             core.tell_transactions(sink)?;
             tell_step(core, sink, statement, Some(rows))?;
         } else {
-            tell_end(core, sink, self.shown, statement, Some(rows))?;
+            tell_end(core, sink, self.header_sent, statement, Some(rows))?;
         }
         Ok(rows)
     }
@@ -137,7 +142,12 @@ pub(in crate::batch) fn query(
     let result = result.and_then(|rows| out.finish().map(|()| rows));
     let begun = out.begun;
     let result = core.end_statement(result);
-    StatementOutcome { result, shown: begun && returns, owes: !begun && returns, is_step: !returns }
+    StatementOutcome {
+        result,
+        header_sent: begun && returns,
+        header_owed: !begun && returns,
+        is_step: !returns,
+    }
 }
 
 /// Runs a bound change of rows as a statement, with its triggers. `ahead` is what
@@ -161,14 +171,14 @@ pub(in crate::batch) fn change(
         return StatementOutcome::failed(error);
     }
     let columns = plan.columns();
-    let (mut shown, mut owes) = (false, false);
+    let (mut header_sent, mut header_owed) = (false, false);
     let mut result = if columns.is_empty() {
         plan.run(&mut ExecCtx { session: core, vars }, &mut NoRows, ahead)
     } else {
         let mut out = ToSink::new(sink, columns, core.options.textsize);
         let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out, ahead);
         let result = result.and_then(|rows| out.finish().map(|()| rows));
-        (shown, owes) = (out.begun, !out.begun);
+        (header_sent, header_owed) = (out.begun, !out.begun);
         result
     };
     if result.is_ok() && !core.run.triggers.fired.is_empty() {
@@ -178,5 +188,10 @@ pub(in crate::batch) fn change(
         core.run.notes = notes;
         result = fired.and(result);
     }
-    StatementOutcome { result: core.end_statement(result), shown, owes, is_step: false }
+    StatementOutcome {
+        result: core.end_statement(result),
+        header_sent,
+        header_owed,
+        is_step: false,
+    }
 }

@@ -43,12 +43,12 @@ fn tell_each_note(
 pub(super) fn tell_end(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
-    shown: bool,
+    header_sent: bool,
     statement: StatementKind,
     rows: Option<u64>,
 ) -> Result<(), SqlError> {
     core.tell_transactions(sink)?;
-    let has_rows = shown
+    let has_rows = header_sent
         || matches!(statement, StatementKind::Select | StatementKind::Dbcc | StatementKind::Other);
     if tells_rows_alone(core) && !has_rows {
         return Ok(());
@@ -103,7 +103,7 @@ impl Run<'_> {
         statement: StatementKind,
         rows: Option<u64>,
     ) -> Result<(), Failure> {
-        Ok(tell_end(self.core, self.sink, self.shown, statement, rows)?)
+        Ok(tell_end(self.core, self.sink, self.header_sent, statement, rows)?)
     }
 
     /// [`tell_step`] of this run.
