@@ -48,7 +48,7 @@ impl FunctionNature {
     const UNKNOWN: FunctionNature =
         FunctionNature { deterministic: false, precise: false, verified: false, reads: true };
 
-    /// Of a function or a view.
+    /// The nature of a function or a view.
     #[must_use]
     pub fn of(functions: SystemFunctions, db: &Arc<Db>, module: &Arc<ModuleDef>) -> FunctionNature {
         Natures { functions, db, known: HashMap::new(), depth: 0 }.of(module)

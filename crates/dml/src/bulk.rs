@@ -40,7 +40,7 @@ pub struct ColumnBatches<I> {
 }
 
 impl<I: Iterator<Item = Result<Vec<Vec<Value>>, SqlError>>> ColumnBatches<I> {
-    /// Of an iterator over batches, each with one list of values per column of the load.
+    /// The batches of an iterator, each with one list of values per column of the load.
     pub fn new(batches: I) -> ColumnBatches<I> {
         ColumnBatches { batches, columns: Vec::new() }
     }

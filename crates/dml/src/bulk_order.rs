@@ -39,7 +39,7 @@ struct Keys {
 }
 
 impl<'a> ToldOrder<'a> {
-    /// Of a load that tells one.
+    /// The order that a load tells, if it tells one.
     pub fn of(load: &'a BulkLoad) -> Option<ToldOrder<'a>> {
         let part = |(place, descending): &(usize, bool)| OrderColumn {
             place: *place,

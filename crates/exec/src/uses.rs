@@ -50,7 +50,7 @@ pub struct PlanUses {
 }
 
 impl PlanUses {
-    /// Of a query.
+    /// What the plan of a query uses.
     pub fn of_query(plan: &QueryPlan) -> PlanUses {
         let mut uses = PlanUses::default();
         uses.root(plan.plan());

@@ -163,7 +163,7 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Of an instance in a folder.
+    /// The objects of an instance in a folder.
     pub fn new(disk: Arc<dyn Disk>, folder: &Path, errors: Arc<ErrorLog>, write: bool) -> Lists {
         Lists { disk, folder: folder.to_owned(), errors, write, open: Mutex::default() }
     }

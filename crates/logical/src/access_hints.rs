@@ -41,7 +41,7 @@ impl Sample {
     /// All pages, of 2^32.
     pub const ALL: u64 = 1 << 32;
 
-    /// Of a table with so many rows: how many of 2^32 pages.
+    /// The share of pages for a table with so many rows: how many of 2^32.
     pub fn share(&self, rows: u64) -> u64 {
         match self.amount {
             SampleAmount::Share(share) => share,

@@ -17,7 +17,7 @@ pub struct ColumnSet {
 }
 
 impl ColumnSet {
-    /// Of spans in any order, which may overlap.
+    /// The set of spans in any order, which may overlap.
     pub fn of(mut spans: Vec<ColumnSpan>) -> ColumnSet {
         spans.retain(|(first, end)| first < end);
         spans.sort_unstable();
@@ -31,7 +31,7 @@ impl ColumnSet {
         set
     }
 
-    /// Of single columns.
+    /// The set of single columns.
     pub fn of_ids<'i>(ids: impl IntoIterator<Item = &'i ColId>) -> ColumnSet {
         ColumnSet::of(ids.into_iter().map(|id| (*id, id + 1)).collect())
     }

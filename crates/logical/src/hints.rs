@@ -43,7 +43,8 @@ pub struct RowLocks {
     /// Rows that others have locked are skipped.
     pub read_past: bool,
     /// The first row alone is wanted: when it is locked it is looked for once more, until it is the
-    /// same. Who has waited for a row that is not the first any more goes on to the one that is.
+    /// same. A statement that has waited for a row that is not the first any more goes
+    /// on to the row that is.
     pub first_again: bool,
 }
 

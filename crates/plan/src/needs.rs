@@ -44,8 +44,8 @@ impl Needs {
             && self.rights.is_empty()
     }
 
-    /// Of a statement that runs as several: all that each of them needs, but for the subqueries,
-    /// which are each one's own.
+    /// The needs of a statement that runs as several: all that each of them needs, but for the
+    /// subqueries, which are each one's own.
     pub fn together<'n>(parts: impl Iterator<Item = &'n Needs>) -> Needs {
         let mut all = Needs::default();
         for part in parts {

@@ -18,7 +18,7 @@ pub struct QueryReads {
 }
 
 impl QueryReads {
-    /// Of an expression that the binder has bound.
+    /// What an expression reads that the binder has bound.
     pub fn of(e: &Expr, binder: &Binder<'_>) -> QueryReads {
         let mut inside = Vec::new();
         subqueries_of(e, &mut inside);

@@ -202,7 +202,7 @@ impl Stamp {
             && self.temps.is_none_or(|generation| generation == core.objects.temps.generation)
     }
 
-    /// Of this moment, without temporary tables.
+    /// The stamp of this moment, without temporary tables.
     #[inline]
     pub fn now(core: &SessionCore) -> Stamp {
         let db = core.names_db();

@@ -382,7 +382,7 @@ impl CountsOfBatch {
             .for_each(&mut work);
     }
 
-    /// Of a statement, or of the whole batch.
+    /// The total of a statement, or of the whole batch.
     pub fn total(&self, statement: Option<usize>) -> Total {
         let list = self.list.lock();
         let counts = list.iter().filter_map(|counts| match statement {

@@ -46,7 +46,7 @@ pub struct Keys {
 }
 
 impl Cascade {
-    /// Of a compiled statement.
+    /// The cascade of a compiled statement.
     pub fn new(plan: Arc<dyn CascadePlan>) -> Cascade {
         Cascade(plan)
     }

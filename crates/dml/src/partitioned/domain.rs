@@ -216,7 +216,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Of tables that have these values each. None: some value belongs to two of them.
+    /// The routes to tables that have these values each; none where a value belongs to two of them.
     pub fn of(domains: &[Domain]) -> Option<Routes> {
         let collation = domains.first()?.collation;
         let mut turns: Vec<(&DomainCut, usize)> = Vec::new();

@@ -55,7 +55,7 @@ enum FilledTable {
 }
 
 impl JoinParts {
-    /// Of parts that stand beside each other.
+    /// The pairs of two lists of parts, by their positions.
     pub fn new(builds: Vec<SpilledPart>, probes: Vec<SpilledPart>, shape: Shape<'_>) -> JoinParts {
         let lone = (shape.gives_lone_build(), shape.gives_lone_probe());
         let mut parts = JoinParts { lone, pairs: Vec::new(), running: None };

@@ -46,7 +46,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Of runs, each read with a buffer of so many bytes, which the caller has counted.
+    /// A merge of runs, each read with a buffer of so many bytes, which the caller has counted.
     pub fn new(
         file: &SpillFile,
         runs: &[Run],

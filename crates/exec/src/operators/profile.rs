@@ -17,7 +17,7 @@ pub struct CountedOperator {
 }
 
 impl CountedOperator {
-    /// Of an operator.
+    /// An operator with counters at zero.
     pub fn new(operator: Box<dyn Operator>) -> CountedOperator {
         CountedOperator { operator, begun: false, compared: 0 }
     }

@@ -36,7 +36,7 @@ struct InputFacts {
 }
 
 impl Input {
-    /// Of a node.
+    /// A node as an input of another one.
     pub fn new(node: Logical) -> Input {
         Input { node: Nested::new(node), facts: InputFacts::default() }
     }

@@ -80,7 +80,7 @@ pub(super) struct Column<'a> {
 }
 
 impl Column<'_> {
-    /// Of its strings.
+    /// The collation of its strings.
     pub fn collation(&self) -> Option<Collation> {
         self.ty.is_string().then(|| self.def.map_or(Collation::DEFAULT, |c| c.collation))
     }

@@ -326,8 +326,8 @@ const FILE_SPACE_COLUMNS: &[ViewColumn] = &[
     ("modified_extent_page_count", BigInt, true),
 ];
 
-/// sys.dm_db_file_space_usage: the data files of the database. Whose the pages of a file are is not
-/// told.
+/// sys.dm_db_file_space_usage: the data files of the database. The owners of the pages are not
+/// shown.
 static FILE_SPACE: View = View::sys("dm_db_file_space_usage", FILE_SPACE_COLUMNS, |_, db, _| {
     let storage = db.storage()?;
     let store = storage.store();

@@ -46,7 +46,7 @@ pub struct Terms<'p> {
 }
 
 impl<'p> Terms<'p> {
-    /// Of a conjunction.
+    /// The terms of a conjunction.
     pub fn of(get: &Get, preds: &'p [Pred]) -> Terms<'p> {
         let mut terms = Terms::default();
         for (at, pred) in preds.iter().enumerate() {
@@ -253,7 +253,7 @@ pub struct Conditions<'p> {
 }
 
 impl<'p> Conditions<'p> {
-    /// Of a conjunction whose choices are known.
+    /// The conditions of a conjunction whose choices are known.
     pub fn of(get: &Get, preds: &'p [Pred], choices: &'p [Choice<'p>]) -> Conditions<'p> {
         let cases = choices
             .iter()

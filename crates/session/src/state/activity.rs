@@ -96,8 +96,8 @@ pub struct Activity {
     /// The operation of the batch that runs.
     at: AtomicU32,
     /// The procedure or trigger that runs inside the batch (its database, its object_id; 0 for
-    /// none) and its operation. Who reads the two in the moment of a call may see the place of
-    /// another one.
+    /// none) and its operation. A thread that reads the two in the moment of a call may see the
+    /// place of another module.
     module: AtomicU64,
     at_in_module: AtomicU32,
     /// What it waits for in the log, 1 more than the position in [`KINDS`]; 0 for nothing.

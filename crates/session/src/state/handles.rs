@@ -34,7 +34,7 @@ pub struct DeclaredParameters {
 }
 
 impl DeclaredParameters {
-    /// Of parameters in order.
+    /// The declarations of parameters in order.
     pub fn new(list: Vec<Parameter>) -> DeclaredParameters {
         let typed =
             list.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct NodeId(usize);
 
 impl NodeId {
-    /// Of a plan's first operator.
+    /// The id of a plan's first operator.
     pub fn of(plan: &Plan) -> NodeId {
         NodeId(std::ptr::from_ref(plan) as usize)
     }

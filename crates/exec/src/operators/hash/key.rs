@@ -72,7 +72,7 @@ pub struct KeyParts<'p> {
 }
 
 impl<'p> KeyParts<'p> {
-    /// Of expressions over the row.
+    /// A key of expressions over the row.
     pub fn of(
         parts: impl Iterator<Item = (&'p Expr, Collation)>,
         nulls_equal: bool,
@@ -84,7 +84,7 @@ impl<'p> KeyParts<'p> {
         KeyParts { parts: parts.map(|(e, c)| (source(e), c)).collect(), nulls_equal }
     }
 
-    /// Of every slot of the row; NULL equals NULL.
+    /// A key of every slot of the row; NULL equals NULL.
     pub fn whole_row(collations: &[Collation]) -> KeyParts<'p> {
         let parts = collations.iter().enumerate().map(|(slot, c)| (KeySource::Slot(slot), *c));
         KeyParts { parts: parts.collect(), nulls_equal: true }

@@ -13,9 +13,10 @@
 //! The row is locked before its entry, and nobody waits for a row with a lock of its entry that he
 //! has taken for it: a change, too, locks the row first and its entries then. Which row it is, the
 //! entry tells as it was read without a lock. A condition that fails on it then fails on what
-//! perhaps nobody has committed: that is no error yet, it is tested again under the locks. Who has
-//! locked the entry alone, as he found all in it, may go on to the row: who wants the row for
-//! himself alone (X) waits for him before he locks it, as a change does (`storage::write`).
+//! perhaps nobody has committed: that is no error yet, it is tested again under the locks. A
+//! reader that has locked the entry alone, because all columns are in it, may go on to the row: a
+//! transaction that wants an X lock on the row waits for that reader first, as a change does
+//! (`storage::write`).
 
 use super::rows::RowOutcome;
 use super::{LockedRows, LockedScan, Name};

@@ -28,7 +28,7 @@ pub struct Sliding {
 }
 
 impl Sliding {
-    /// Of no rows.
+    /// The aggregate over no rows.
     pub fn new(aggregate: &Aggregate) -> Sliding {
         Sliding {
             rows: 0..0,

@@ -153,7 +153,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of relations and the conditions over more than one of them.
+    /// The graph of relations and the conditions over more than one of them.
     pub fn new(relations: Vec<Relation>, conditions: Vec<Condition>) -> Graph {
         let mut graph = Graph::as_written(relations, Vec::new());
         for condition in conditions {
@@ -167,7 +167,8 @@ impl Graph {
         graph
     }
 
-    /// Of relations that are joined as they are written: nothing follows from the conditions.
+    /// The graph of relations that are joined as they are written: nothing follows from the
+    /// conditions.
     pub fn as_written(relations: Vec<Relation>, others: Vec<Condition>) -> Graph {
         debug_assert!(relations.len() <= MOST_RELATIONS);
         let near = vec![0; relations.len()];

@@ -21,7 +21,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Of a node, of its input: sorted or grouped by one column.
+    /// The order that a node wishes of its input: sorted or grouped by one column.
     pub fn of(logical: &Logical) -> Option<Wish> {
         match logical {
             Logical::Sort { keys, .. } => match &keys[..] {

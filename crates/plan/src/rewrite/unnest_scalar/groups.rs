@@ -37,8 +37,8 @@ pub struct Groups {
 pub type Args = [(usize, Expr)];
 
 impl Groups {
-    /// Of a correlated subquery that is better computed for all outer rows, which are so many, at
-    /// once; and the column that is its value.
+    /// The groups of a correlated subquery that is better computed for all outer rows, which are so
+    /// many, at once; and the column that is its value.
     pub fn of(
         sub: &SubRef,
         outer_rows: f64,
@@ -50,7 +50,7 @@ impl Groups {
         Some((Groups::of_query(&logical, &sub.args, outer_rows, statement)?, column))
     }
 
-    /// Of a query that has these parameters.
+    /// The groups of a query that has these parameters.
     pub fn of_query(
         logical: &Logical,
         args: &Args,
