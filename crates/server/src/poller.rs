@@ -2,7 +2,7 @@
 //! Workers that are free wait for sockets themselves ([`Hub`] is the pool's [`Arrivals`]); a poller
 //! takes their place while all of its lane's are at work: then it queues requests, accepts
 //! connections and listens for attentions. While workers are free it sleeps. Guarantees: while a
-//! server runs some thread waits for each socket, or will within [`LEAVE`]; nobody blocks on a
+//! server runs some thread waits for each socket, or will within [`LONG_LEAVE`]; nobody blocks on a
 //! client.
 
 use std::cell::RefCell;
@@ -17,9 +17,10 @@ use crate::readiness::{self, LISTENERS, MOST, Ready, room};
 /// How long a poller leaves its lane alone after it was of use, or was called: workers that become
 /// free in that time find their requests by themselves, which costs less.
 const STEP: Duration = Duration::from_micros(250);
-/// How long it leaves a lane alone whose workers take one request after another, and at most where
-/// it looks again and again and finds them so; also at most after calls that were of no use.
+/// How long it leaves a lane alone whose workers take one request after another; at most so long
+/// after calls that were of no use.
 const LEAVE: Duration = Duration::from_millis(1);
+/// The same at most, where it looks again and again and finds them so.
 const LONG_LEAVE: Duration = Duration::from_millis(4);
 /// After the system could not be asked.
 const REST: Duration = Duration::from_millis(10);
