@@ -78,37 +78,6 @@ fn bytes_of(next: Next) -> Vec<u8> {
     }
 }
 
-/// Several threads may be told of bytes while a request runs, and one of them come to read when the
-/// next one has begun, a load that reads by itself.
-#[test]
-fn what_is_sent_ahead_is_read_in_its_order() {
-    let (connection, mut client) = connected();
-    let sent = [
-        packet(1, 1, b"announced"),
-        packet(7, 0, b"first"),
-        packet(7, 0, b"second"),
-        packet(7, 1, b"last"),
-    ];
-    let sent = sent.concat();
-    client.write_all(&sent).unwrap();
-    let mut room = [0; 256];
-    while connection.socket.peek(&mut room).unwrap_or(0) < sent.len() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let next = || bytes_of(connection.next().unwrap().unwrap());
-    let more = || bytes_of(connection.wait_next(None, &|wait| wait()).unwrap());
-    for wanted in [&b"announced"[..], b"first"] {
-        connection.listen(false);
-        connection.listen(false);
-        assert_eq!(next(), wanted);
-    }
-    connection.begin_request(true);
-    connection.listen(false);
-    assert_eq!(more(), b"second");
-    assert_eq!(more(), b"last");
-    assert!(!connection.end_request());
-}
-
 /// A worker leaves a connection of which all has been read, and no other one: not while bytes are
 /// at hand, nor after the system has told of more, nor while another thread reads.
 #[test]
@@ -151,4 +120,35 @@ fn a_connection_is_left_when_all_was_read() {
     connection.hang_up();
     assert!(!connection.ready(true, true, true), "it is the worker's");
     assert!(matches!(connection.next(), Ok(Some(Next::Gone))), "the end is found");
+}
+
+/// Several threads may be told of bytes while a request runs, and one of them come to read when the
+/// next one has begun, a load that reads by itself.
+#[test]
+fn what_is_sent_ahead_is_read_in_its_order() {
+    let (connection, mut client) = connected();
+    let sent = [
+        packet(1, 1, b"announced"),
+        packet(7, 0, b"first"),
+        packet(7, 0, b"second"),
+        packet(7, 1, b"last"),
+    ];
+    let sent = sent.concat();
+    client.write_all(&sent).unwrap();
+    let mut room = [0; 256];
+    while connection.socket.peek(&mut room).unwrap_or(0) < sent.len() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let next = || bytes_of(connection.next().unwrap().unwrap());
+    let more = || bytes_of(connection.wait_next(None, &|wait| wait()).unwrap());
+    for wanted in [&b"announced"[..], b"first"] {
+        connection.listen(false);
+        connection.listen(false);
+        assert_eq!(next(), wanted);
+    }
+    connection.begin_request(true);
+    connection.listen(false);
+    assert_eq!(more(), b"second");
+    assert_eq!(more(), b"last");
+    assert!(!connection.end_request());
 }
