@@ -44,7 +44,7 @@ impl RepeatedBatches {
     pub(super) fn find(&mut self, core: &SessionCore, text: &str) -> Option<&Arc<Compiled>> {
         let known = self.list.iter_mut().find(|known| *known.batch.source == *text)?;
         let _plan = phases::enter(Phase::Plan);
-        known.asked += 1;
+        known.asked = known.asked.saturating_add(1);
         let now = (core.instance().batches().generation(), core.db().id(), core.options.changes());
         let same = now == (known.generation, known.db, known.options);
         (same && known.asked < LOOK_AGAIN).then_some(&known.batch)
