@@ -255,7 +255,8 @@ impl Session {
     /// # Errors
     /// None of the batch's own.
     pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
-        let Session { core, shared, told, key, repeated, .. } = self;
+        let Session { core, shared, told, key, .. } = self;
+        let repeated = &mut self.repeated;
         request(core, shared, told, sink, |core, sink, told| {
             if let Some(batch) = repeated.find(core, text) {
                 begin_batch(core, told, batch, None);
