@@ -107,6 +107,12 @@ impl Gate {
     fn is_listened_to(&self) -> bool {
         (self.running || self.queued.is_some()) && !self.loading
     }
+
+    /// Its worker leaves it.
+    fn let_go(&mut self) {
+        self.owned = false;
+        self.since = Instant::now();
+    }
 }
 
 impl Connection {
@@ -366,7 +372,15 @@ impl Connection {
                 if let Some(early) = gate.early.take() {
                     return Ok(Some(Next::Got(early)));
                 }
-                (std::mem::take(&mut gate.readable), gate.over)
+                let told = std::mem::take(&mut gate.readable);
+                // After most answers: a client that waits for one has sent nothing. Who reads in
+                // this moment has the wire, and what that finds is to be looked at.
+                let nothing = || self.wire.try_lock().is_some_and(|wire| wire.has_nothing());
+                if !told && !gate.over && nothing() {
+                    gate.let_go();
+                    return Ok(None);
+                }
+                (told, gate.over)
             };
             let (got, cut) = self.read(told, over)?;
             match got {
@@ -376,8 +390,7 @@ impl Connection {
             }
             let mut gate = self.gate.lock();
             if !gate.readable && !gate.attention && !gate.gone && gate.early.is_none() {
-                gate.owned = false;
-                gate.since = Instant::now();
+                gate.let_go();
                 return Ok(None);
             }
         }

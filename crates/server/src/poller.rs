@@ -2,7 +2,7 @@
 //! Workers that are free wait for sockets themselves ([`Hub`] is the pool's [`Arrivals`]); a poller
 //! takes their place while all of its lane's are at work: then it queues requests, accepts
 //! connections and listens for attentions. While workers are free it sleeps. Guarantees: while a
-//! server runs some thread waits for each socket, or will within [`LEAVE`]; nobody blocks on a
+//! server runs some thread waits for each socket, or will within [`LONG_LEAVE`]; nobody blocks on a
 //! client.
 
 use std::cell::RefCell;
@@ -17,14 +17,47 @@ use crate::readiness::{self, LISTENERS, MOST, Ready, room};
 /// How long a poller leaves its lane alone after it was of use, or was called: workers that become
 /// free in that time find their requests by themselves, which costs less.
 const STEP: Duration = Duration::from_micros(250);
-/// How long it leaves a lane alone whose workers take one request after another.
+/// How long it leaves a lane alone whose workers take one request after another; at most so long
+/// after calls that were of no use.
 const LEAVE: Duration = Duration::from_millis(1);
+/// The same at most, where it looks again and again and finds them so.
+const LONG_LEAVE: Duration = Duration::from_millis(4);
 /// After the system could not be asked.
 const REST: Duration = Duration::from_millis(10);
+
+/// How long a poller leaves its lane alone: for twice as long each time that it is not needed. To
+/// wake it and to look what the workers do costs system calls, which a lane with much to do would
+/// have thousands of times a second.
+#[derive(Debug)]
+struct Pause {
+    next: Duration,
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl Pause {
+    const fn new(shortest: Duration, longest: Duration) -> Pause {
+        Pause { next: shortest, shortest, longest }
+    }
+
+    /// It is not needed: leaves the lane alone.
+    fn take(&mut self) -> Duration {
+        let now = self.next;
+        self.next = (2 * now).min(self.longest);
+        now
+    }
+
+    /// It was of use.
+    fn reset(&mut self) {
+        self.next = self.shortest;
+    }
+}
 
 /// Waits for the sockets of a lane while no worker does, until the server has ended.
 pub fn run(hub: &Arc<Hub>, lane: usize) {
     let mut room = room::<MOST>();
+    let mut after_call = Pause::new(STEP, LEAVE);
+    let mut after_look = Pause::new(LEAVE, LONG_LEAVE);
     let mut served = 0;
     // Of the pool, which has no other one where it is that for administrators.
     let own = if lane == hub.lanes() { 0 } else { lane };
@@ -32,7 +65,7 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
     while !hub.is_ended() {
         if free() {
             hub.shard(lane).bed.sleep(free);
-            std::thread::sleep(STEP);
+            std::thread::sleep(after_call.take());
             continue;
         }
         let before =
@@ -40,9 +73,11 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
         if served != before && hub.pool_in(lane).is_some_and(|pool| !pool.most_block()) {
             // What a poller has taken waits for the poller, which has to wait for a core itself:
             // workers come back for more.
-            std::thread::sleep(LEAVE);
+            std::thread::sleep(after_look.take());
             continue;
         }
+        after_call.reset();
+        after_look.reset();
         let events = match hub.shard(lane).readiness.wait(&mut room, None) {
             Ok(events) => events,
             Err(e) => {
@@ -101,6 +136,16 @@ pub fn keep_hub(own: Arc<Hub>) {
     OWN.set(Some(own));
 }
 
+/// Does something with the server, if it is there: where the thread is a worker that has kept it,
+/// without a change of the count of its users.
+pub fn borrow_hub<R>(hub: &Weak<Hub>, work: impl FnOnce(&Hub) -> R) -> Option<R> {
+    let Some(own) = OWN.take() else { return hub.upgrade().map(|hub| work(&hub)) };
+    debug_assert!(std::ptr::eq(Arc::as_ptr(&own), hub.as_ptr()), "a worker is of one server");
+    let done = work(&own);
+    keep_hub(own);
+    Some(done)
+}
+
 /// Does something with the server of this worker, if it is there.
 fn with_hub<R>(hub: &Weak<Hub>, work: impl FnOnce(&Arc<Hub>) -> R) -> Option<R> {
     let own = take_hub(hub)?;
@@ -140,18 +185,28 @@ impl Arrivals<Arc<Connection>> for Sockets {
     }
 
     fn wake(&self, lane: usize) {
-        if let Some(hub) = self.hub.upgrade() {
-            hub.shard(self.first + lane).readiness.ring();
-        }
+        borrow_hub(&self.hub, |hub| hub.shard(self.first + lane).readiness.ring());
     }
 
     fn deserted(&self, lane: usize) {
-        if let Some(hub) = self.hub.upgrade() {
-            hub.shard(self.first + lane).bed.call();
-        }
+        borrow_hub(&self.hub, |hub| hub.shard(self.first + lane).bed.call());
     }
 
     fn leave(&self) {
         drop(OWN.take());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poller_that_is_not_needed_looks_less_often() {
+        let mut pause = Pause::new(STEP, LEAVE);
+        let taken: Vec<_> = (0..5).map(|_| pause.take().as_micros()).collect();
+        assert_eq!(taken, [250, 500, 1000, 1000, 1000]);
+        pause.reset();
+        assert_eq!(pause.take(), STEP);
     }
 }

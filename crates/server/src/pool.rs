@@ -10,7 +10,8 @@
 //! share; the thread that starts others sleeps unless requests wait that it can start a thread for.
 
 use std::collections::VecDeque;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -503,11 +504,13 @@ impl<T: Send + 'static> Shared<T> {
 
 /// Whether a thread of this process has a core or waits for one.
 fn is_runnable(thread: Pid) -> bool {
+    // All that is looked at is in the first bytes, so one read is enough.
+    let mut room = [0; 128];
+    let stat = File::open(format!("/proc/self/task/{}/stat", thread.as_raw_nonzero()));
+    let read = stat.and_then(|mut stat| stat.read(&mut room));
     // The state follows the name, which is in parentheses and may have such in it.
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.as_raw_nonzero()));
-    stat.is_ok_and(|stat| {
-        stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R'))
-    })
+    let state = |len: usize| room[..len].rsplit(|byte| *byte == b')').next();
+    read.is_ok_and(|len| state(len).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"R")))
 }
 
 /// CPU time of the process so far.

@@ -11,6 +11,7 @@ use engine::session::SessionWatcher;
 use crate::admission::{Class, Entry, Purpose, Slot};
 use crate::connection::{Connection, Next};
 use crate::hub::Hub;
+use crate::poller::borrow_hub;
 use crate::pool::Load;
 use crate::timers::Due;
 
@@ -32,11 +33,12 @@ struct Held(Weak<Hub>);
 
 impl Load for Held {
     fn held(&self) -> usize {
-        self.0.upgrade().map_or(0, |hub| hub.admission.held())
+        borrow_hub(&self.0, |hub| hub.admission.held()).unwrap_or_default()
     }
 
     fn waiting(&self) -> usize {
-        self.0.upgrade().map_or(0, |hub| hub.admission.held_for(Purpose::Waiting))
+        let waiting = |hub: &Hub| hub.admission.held_for(Purpose::Waiting);
+        borrow_hub(&self.0, waiting).unwrap_or_default()
     }
 }
 

@@ -288,6 +288,12 @@ impl Wire {
         self.at < self.pending.len()
     }
 
+    /// Whether nothing is at hand and nothing is to be read until the system tells of more.
+    pub fn has_nothing(&self) -> bool {
+        let ends = self.over || self.ended;
+        self.drained && !ends && !self.has_more() && !self.reader.is_mid_message()
+    }
+
     /// What is complete in the bytes at hand. The reader may have something without any: an
     /// attention that has ended a bulk load.
     fn next(&mut self) -> Result<Option<Got>, WireError> {

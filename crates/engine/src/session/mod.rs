@@ -9,6 +9,7 @@ mod logon;
 #[cfg(test)]
 mod outside_values;
 mod ready;
+mod repeated;
 mod request;
 mod round;
 pub(crate) mod rpc;
@@ -63,6 +64,8 @@ pub struct Session {
     /// What [`Session::reset`] goes back to.
     login_db: CompactString,
     login_options: SessionOptions,
+    /// The batches that ran last, by their texts.
+    repeated: repeated::RepeatedBatches,
 }
 
 impl Drop for Session {
@@ -151,6 +154,7 @@ impl Session {
             ready,
             login_db,
             login_options,
+            repeated: Default::default(),
         })
     }
 
@@ -252,9 +256,20 @@ impl Session {
     /// None of the batch's own.
     pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> BatchOutcome {
         let Session { core, shared, told, key, .. } = self;
+        let repeated = &mut self.repeated;
         request(core, shared, told, sink, |core, sink, told| {
+            if let Some(batch) = repeated.find(core, text) {
+                begin_batch(core, told, batch, None);
+                let end = run_batch(core, sink, batch, &mut Vec::new(), false);
+                return end.map_err(|failure| failure.error);
+            }
+            // Before the text is looked for: what is cleared meanwhile is not taken for newer.
+            let generation = core.instance().batches().generation();
             let ToRun { batch, mut vars, shaped } =
                 parameters::find(core, core.instance().batches(), text, key)?;
+            if !shaped {
+                repeated.keep(core, generation, &batch);
+            }
             begin_batch(core, told, &batch, shaped.then_some(text));
             run_batch(core, sink, &batch, &mut vars, false).map_err(|failure| failure.error)
         })

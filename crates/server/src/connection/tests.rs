@@ -78,6 +78,50 @@ fn bytes_of(next: Next) -> Vec<u8> {
     }
 }
 
+/// A worker leaves a connection of which all has been read, and no other one: not while bytes are
+/// at hand, nor after the system has told of more, nor while another thread reads.
+#[test]
+fn a_connection_is_left_when_all_was_read() {
+    let (connection, mut client) = connected();
+    let mut send = |bytes: &[u8]| {
+        client.write_all(bytes).unwrap();
+        let mut room = [0; 256];
+        while connection.socket.peek(&mut room).unwrap_or(0) < bytes.len() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let next = || connection.next().unwrap().map(bytes_of);
+    let (first, second) = (packet(1, 1, b"first"), packet(1, 1, b"second"));
+    send(&[&first[..], &second, &first[..10]].concat());
+    assert!(connection.ready(true, true, false), "a worker takes it");
+    assert_eq!(next().unwrap(), b"first");
+    assert!(!connection.wire().has_nothing(), "the second message is at hand");
+    assert_eq!(next().unwrap(), b"second");
+    assert!(!connection.wire().has_nothing(), "half of a message is");
+    assert_eq!(next(), None);
+    assert!(connection.idle_since().is_some());
+
+    send(&first[10..]);
+    assert!(connection.ready(true, false, false));
+    assert_eq!(next().unwrap(), b"first");
+    assert!(connection.wire().has_nothing());
+    // More comes before the worker has left it.
+    send(&second);
+    assert!(!connection.ready(true, false, false), "it is the worker's");
+    assert_eq!(next().unwrap(), b"second");
+    assert!(connection.wire().has_nothing() && connection.idle_since().is_none());
+    assert_eq!(next(), None);
+    assert!(connection.idle_since().is_some());
+
+    // And afterwards: a worker takes it again.
+    send(&first);
+    assert!(connection.ready(true, false, false));
+    assert_eq!(next().unwrap(), b"first");
+    connection.hang_up();
+    assert!(!connection.ready(true, true, true), "it is the worker's");
+    assert!(matches!(connection.next(), Ok(Some(Next::Gone))), "the end is found");
+}
+
 /// Several threads may be told of bytes while a request runs, and one of them come to read when the
 /// next one has begun, a load that reads by itself.
 #[test]

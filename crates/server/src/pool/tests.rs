@@ -385,3 +385,23 @@ fn a_lane_whose_new_thread_has_work_at_once_is_deserted() {
     drop(free);
     assert!(pool.stop(end));
 }
+
+#[test]
+fn a_thread_that_waits_is_not_runnable() {
+    assert!(is_runnable(gettid()));
+    let (tell, told) = mpsc::channel();
+    let (end, ended) = mpsc::channel::<()>();
+    let body = move || {
+        tell.send(gettid()).unwrap();
+        let _ = ended.recv();
+    };
+    // The name is shown before the state.
+    let waits = std::thread::Builder::new().name("a) R (b".into()).spawn(body).unwrap();
+    let (thread, late) = (told.recv().unwrap(), Instant::now() + Duration::from_secs(20));
+    while is_runnable(thread) {
+        assert!(Instant::now() < late, "it waits, and is told to run");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(end);
+    waits.join().unwrap();
+}

@@ -1,11 +1,12 @@
-//! Tests that look at their whole process: how many threads it has, what it takes of the processor
-//! and of memory, whether anything in it panics. They share no process with others, and run one at
-//! a time.
+//! Tests that look at their whole process: how many threads it has and how often they wait, what it
+//! takes of the processor and of memory, whether anything in it panics. They share no process with
+//! others, and run one at a time.
 
 mod live;
 #[path = "../it/support/mod.rs"]
 mod support;
 
+mod counts;
 mod fuzz;
 mod idle;
 mod lanes;
