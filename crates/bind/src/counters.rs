@@ -8,7 +8,7 @@ use crate::applied::AppliedRewrites;
 
 /// What kind of statement was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CompiledKind {
     /// Queries, and expressions with queries in them.
     Query,
     Insert,
@@ -20,7 +20,7 @@ pub enum Kind {
 /// One compilation that has made a plan.
 #[derive(Debug)]
 pub struct Compilation<'c> {
-    pub kind: Kind,
+    pub kind: CompiledKind,
     pub elapsed: Duration,
     /// Of the plan, in seconds.
     pub cost: f64,
@@ -103,10 +103,10 @@ impl OptimizerCounters {
         totals.tables.add(made.tables as f64);
         totals.tasks.add(made.applied.steps as f64);
         totals.trivial.add_if(made.trivial);
-        totals.inserts.add_if(made.kind == Kind::Insert);
-        totals.updates.add_if(made.kind == Kind::Update);
-        totals.deletes.add_if(made.kind == Kind::Delete);
-        totals.merges.add_if(made.kind == Kind::Merge);
+        totals.inserts.add_if(made.kind == CompiledKind::Insert);
+        totals.updates.add_if(made.kind == CompiledKind::Update);
+        totals.deletes.add_if(made.kind == CompiledKind::Delete);
+        totals.merges.add_if(made.kind == CompiledKind::Merge);
         totals.subqueries.add_if(made.subqueries > 0);
         totals.views.occurrences += made.views as u64;
         totals.hints.occurrences += made.hints.any;

@@ -5,7 +5,7 @@
 //! thrown away.
 
 use super::Binder;
-use super::undeclared::{Deduced, Undeclared};
+use super::undeclared::{DeducedParameter, Undeclared};
 use expr::functions::ArgRule;
 use expr::{CallExpr, Expr, Pred, Typed};
 use std::sync::Arc;
@@ -197,8 +197,10 @@ impl Binder<'_> {
             Some(slot) => {
                 let ty = self.expr(value)?.ty;
                 let input = op != ast::AssignOp::Set;
-                undeclared
-                    .set(slot, Deduced { ty, input, output: true, formal: None, table: None });
+                undeclared.set(
+                    slot,
+                    DeducedParameter { ty, input, output: true, formal: None, table: None },
+                );
                 Ok(())
             }
             None => {

@@ -83,9 +83,9 @@ pub(super) struct Masks {
 }
 
 /// The names of columns in a definition.
-struct Names(Vec<CompactString>);
+struct MaskedNames(Vec<CompactString>);
 
-impl Listener for Names {
+impl Listener for MaskedNames {
     fn column(&mut self, column: &ast::ColumnRef, _: bool) {
         self.0.push(fold_name(&column.name.value));
     }
@@ -145,7 +145,7 @@ impl Binder<'_> {
             let Some(computed) = column.computed.as_ref().filter(|computed| kept(computed)) else {
                 continue;
             };
-            let mut names = Names(Vec::new());
+            let mut names = MaskedNames(Vec::new());
             of_expr(&computed.expr, &mut names);
             if let Some(mask) = of_parts(names.0.iter().map(|name| by_name.get(name).cloned())) {
                 by_name.insert(fold_name(&column.name), mask);

@@ -11,7 +11,7 @@ use types::{DataType, SqlError, msg};
 
 /// What was found out of a parameter.
 #[derive(Clone, Debug)]
-pub struct Deduced {
+pub struct DeducedParameter {
     pub ty: DataType,
     /// Its value is read.
     pub input: bool,
@@ -28,7 +28,7 @@ enum ParameterState {
     Open,
     /// Is there a query with this type?
     Tried(DataType),
-    Known(Deduced),
+    Known(DeducedParameter),
 }
 
 /// The parameters whose types are looked for.
@@ -84,17 +84,20 @@ impl Undeclared {
 
     /// A parameter whose value is read has this type.
     pub fn found(&self, slot: usize, ty: DataType) {
-        self.set(slot, Deduced { ty, input: true, output: false, formal: None, table: None });
+        self.set(
+            slot,
+            DeducedParameter { ty, input: true, output: false, formal: None, table: None },
+        );
     }
 
     /// All that is to be known of a parameter.
-    pub fn set(&self, slot: usize, deduced: Deduced) {
+    pub fn set(&self, slot: usize, deduced: DeducedParameter) {
         self.with(slot, |state| *state = ParameterState::Known(deduced));
     }
 
     /// What was found out, in the order of the parameters. Error: 11502 for one that stands where
     /// nothing is known.
-    pub fn deduced(&self) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
+    pub fn deduced(&self) -> Result<Vec<(CompactString, DeducedParameter)>, SqlError> {
         let states = self.states.lock();
         let all = self.names.iter().zip(states.iter());
         all.map(|(name, state)| match state {

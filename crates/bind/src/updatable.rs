@@ -49,15 +49,15 @@ pub struct QuerySource {
 
 /// What the tree of a query says about its rows.
 #[derive(Default)]
-struct Shape {
+struct QueryShape {
     tables: Vec<ColId>,
     barrier: Option<Barrier>,
     aggregates: Vec<ColId>,
 }
 
-impl Shape {
-    fn of(logical: &Logical) -> Shape {
-        let mut shape = Shape::default();
+impl QueryShape {
+    fn of(logical: &Logical) -> QueryShape {
+        let mut shape = QueryShape::default();
         shape.add(logical);
         if !shape.tables.is_empty() {
             shape.barrier = None;
@@ -162,7 +162,7 @@ impl QuerySource {
                 })
             }
         };
-        let Shape { tables, barrier, aggregates } = Shape::of(logical);
+        let QueryShape { tables, barrier, aggregates } = QueryShape::of(logical);
         let ids = columns.iter().map(|c| c.id).collect();
         let name = catalog::fold_name(name);
         QuerySource { name, ids, origin, tables, barrier, aggregates, views, check }

@@ -16,8 +16,8 @@ pub struct ToldOrder<'a> {
     table: &'a TableDef,
     parts: Vec<OrderColumn>,
     /// The keys that came; nothing where they are those that are stored.
-    came: Option<Keys>,
-    stored: Keys,
+    came: Option<KeySequence>,
+    stored: KeySequence,
 }
 
 /// One column of the key.
@@ -32,7 +32,7 @@ struct OrderColumn {
 
 /// Keys as they come one after another.
 #[derive(Default)]
-struct Keys {
+struct KeySequence {
     last: Option<Vec<Value>>,
     /// One came before its predecessor.
     out_of_order: bool,
@@ -52,8 +52,8 @@ impl<'a> ToldOrder<'a> {
         let replaced = !load.options.keep_nulls && parts.iter().any(has_default);
         let order = ToldOrder {
             table: &load.table,
-            came: replaced.then(Keys::default),
-            stored: Keys::default(),
+            came: replaced.then(KeySequence::default),
+            stored: KeySequence::default(),
             parts,
         };
         (!order.parts.is_empty()).then_some(order)
@@ -87,7 +87,7 @@ impl<'a> ToldOrder<'a> {
     }
 }
 
-impl Keys {
+impl KeySequence {
     /// Adds the next key; gives it and its predecessor where it is the first that comes too early.
     fn add(
         &mut self,

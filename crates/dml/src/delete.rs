@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::change::{self, ChangePlan, CompileCascade, KeptChange, TableChange, Written};
+use super::change::{self, ChangePlan, CompileCascade, KeptChange, TableChange, WrittenRows};
 use super::output::{
-    self, Images, OutputOutlet, OutputPlan, OutputRow, OutputScope, WaitingOutput,
+    self, OutputOutlet, OutputPlan, OutputRow, OutputScope, PseudoTables, WaitingOutput,
 };
-use super::row_change::{Progress, RowChange, one_by_one, wait_for};
+use super::row_change::{PageProgress, RowChange, one_by_one, wait_for};
 use super::source::{Purpose, RowClauses, dml_source, plan_target};
 use super::target::{Limit, RowsTarget};
 use crate::shown::ChangeSource;
@@ -60,7 +60,7 @@ pub fn compile(
     let names = OutputScope {
         db: &db,
         table: &table,
-        images: Images::Deleted,
+        images: PseudoTables::Deleted,
         merge: false,
         others: bound.others(binder)?,
         columns: bound.output(),
@@ -121,7 +121,7 @@ impl DeletePlan {
     ///
     /// # Errors
     /// As for [`DeletePlan::run`].
-    pub fn run_member(&self, ctx: &mut ExecCtx<'_>) -> Result<Written, SqlError> {
+    pub fn run_member(&self, ctx: &mut ExecCtx<'_>) -> Result<WrittenRows, SqlError> {
         self.lock(ctx)?;
         let mut nobody: Vec<Vec<Value>> = Vec::new();
         let (written, waiting) = self.change_rows(ctx, &mut nobody)?;
@@ -156,17 +156,17 @@ impl DeletePlan {
         &'r self,
         ctx: &mut ExecCtx<'_>,
         out: &'r mut dyn RowSink,
-    ) -> Result<(Written, WaitingOutput<'r>), SqlError> {
+    ) -> Result<(WrittenRows, WaitingOutput<'r>), SqlError> {
         let out =
             OutputOutlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         let seen = self.output.is_some() || self.change.sees_rows();
         let mut change =
-            Deleting { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
+            DeletingRows { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
         let waiting = change.out.finish(&mut rt)?;
-        Ok((Written::alone(count, change.row.kept, rt), waiting))
+        Ok((WrittenRows::alone(count, change.row.kept, rt), waiting))
     }
 }
 
@@ -285,26 +285,26 @@ impl<'p> RowDelete<'p> {
     }
 }
 
-struct Deleting<'p> {
+struct DeletingRows<'p> {
     row: RowDelete<'p>,
     out: OutputOutlet<'p>,
 }
 
-impl RowChange for Deleting<'_> {
+impl RowChange for DeletingRows<'_> {
     fn page(
         &mut self,
         rt: &mut Rt<'_, '_>,
         page: &RowBatch,
         picked: &[usize],
         slots: &RowSet,
-    ) -> Result<Progress, SqlError> {
+    ) -> Result<PageProgress, SqlError> {
         let (db, store) = (self.row.db, self.row.store);
         if self.row.instead {
             for (at, i) in picked.iter().enumerate() {
                 self.row.store.all_columns(db, page.row(*i), &mut self.row.old)?;
                 self.row.give(slots.row(at), rt, &mut self.out)?;
             }
-            return Ok(Progress { count: picked.len() as u64, stopped_at: None });
+            return Ok(PageProgress { count: picked.len() as u64, stopped_at: None });
         }
         let txn = rt.session().txn(db)?;
         if any_locked(txn, store.indexes.iter()) {
@@ -337,7 +337,7 @@ impl RowChange for Deleting<'_> {
                 changes.into_iter().map(|c| c.outcome).take(tried).collect()
             }
         };
-        let mut done = Progress::default();
+        let mut done = PageProgress::default();
         for (at, (i, outcome)) in picked.iter().zip(outcomes).enumerate() {
             match outcome {
                 Outcome::Done(()) => {

@@ -3,12 +3,16 @@
 use super::bulk::BulkRows;
 use super::bulk_order::ToldOrder;
 use super::change::{CompileCascade, KeptChange, TableChange};
-use super::insert_rows::{Copy, RowsToInsert, loads_file, query_source, values_source, whole_rows};
+use super::insert_rows::{
+    CopyKind, RowsToInsert, loads_file, query_source, values_source, whole_rows,
+};
 use super::loader::Loader;
 use super::named::insert_target;
 use super::nested::{self, NestedChange};
 use super::new_row::{NewRows, row_of};
-use super::output::{self, Images, OutputColumn, OutputOutlet, OutputPlan, OutputRow, OutputScope};
+use super::output::{
+    self, OutputColumn, OutputOutlet, OutputPlan, OutputRow, OutputScope, PseudoTables,
+};
 use crate::shown;
 use bind::scope::Scope;
 use bind::unsupported;
@@ -99,7 +103,7 @@ pub fn compile(
     let names = OutputScope {
         db: &db,
         table: &table,
-        images: Images::Inserted,
+        images: PseudoTables::Inserted,
         merge: false,
         others: Vec::new(),
         columns: match &target.through {
@@ -234,7 +238,7 @@ impl InsertPlan {
             RowsToInsert::Values(rows) => self.rows(rows, &mut rt, limit, &mut to)?,
             RowsToInsert::Query { plan, exprs, copy } => match copy {
                 // Bytes of rows pass no operator that could count them.
-                Copy::Bytes
+                CopyKind::Bytes
                     if !self.reads_target
                         && limit == u64::MAX
                         && !self.sees_rows()
@@ -244,7 +248,7 @@ impl InsertPlan {
                 }
                 // A trigger in the place of the table gets rows that the table would complete.
                 _ if change.is_instead() => {
-                    self.query(plan, exprs, Copy::Computed, &mut rt, limit, &mut to)?
+                    self.query(plan, exprs, CopyKind::Computed, &mut rt, limit, &mut to)?
                 }
                 copy => self.query(plan, exprs, *copy, &mut rt, limit, &mut to)?,
             },
@@ -416,7 +420,7 @@ impl InsertPlan {
         &self,
         plan: &Plan,
         exprs: &[Expr],
-        copy: Copy,
+        copy: CopyKind,
         rt: &mut Rt<'_, '_>,
         limit: u64,
         to: &mut RowOutlets<'_>,
@@ -444,7 +448,7 @@ impl InsertPlan {
             debug_assert!(batch.len() <= BATCH * 64);
             for i in 0..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
                 left -= 1;
-                if copy == Copy::Computed {
+                if copy == CopyKind::Computed {
                     self.rows.compute(exprs, batch.row(i), rt, &mut values)?;
                     self.load(&mut loader, &mut values, rt, to)?;
                 } else {

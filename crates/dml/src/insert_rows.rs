@@ -23,12 +23,12 @@ pub(super) enum RowsToInsert {
     /// Rows of expressions, one per column of the table (the identity's is ignored).
     Values(Vec<Vec<Expr>>),
     /// A query; the expressions are over its rows.
-    Query { plan: Plan, exprs: Vec<Expr>, copy: Copy },
+    Query { plan: Plan, exprs: Vec<Expr>, copy: CopyKind },
 }
 
 /// How much work a row of the query is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Copy {
+pub(super) enum CopyKind {
     /// Each column is computed.
     Computed,
     /// The rows are the table's rows as they are.
@@ -160,16 +160,16 @@ pub(super) fn loads_file(source: &InsertSource) -> bool {
     select.from.iter().any(|table| matches!(table.kind, ast::TableRefKind::Bulk { .. }))
 }
 
-fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
+fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> CopyKind {
     let straight =
         exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
     if !straight
         || plan.width() != exprs.len()
         || table.columns.iter().any(|c| c.identity.is_some() || c.is_made())
     {
-        return Copy::Computed;
+        return CopyKind::Computed;
     }
-    let Some(scan) = whole_rows(&plan.node) else { return Copy::Values };
+    let Some(scan) = whole_rows(&plan.node) else { return CopyKind::Values };
     let source = &scan.store.table;
     let in_place = scan.columns.iter().enumerate().all(|(i, c)| usize::from(*c) == i);
     let nulls = source.columns.iter().zip(&table.columns).all(|(s, t)| t.nullable || !s.nullable);
@@ -178,7 +178,7 @@ fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
     let plain = scan.store.lob_columns.is_empty() && scan.pred.is_none() && !scan.locator;
     let plain = plain && scan.locks.is_none();
     let base = matches!(scan.path, Path::Base | Path::Clustered(_) | Path::Point(_));
-    if in_place && nulls && same && plain && base { Copy::Bytes } else { Copy::Values }
+    if in_place && nulls && same && plain && base { CopyKind::Bytes } else { CopyKind::Values }
 }
 
 /// The scan that a plan is, when nothing else is in it.

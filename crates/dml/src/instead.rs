@@ -8,7 +8,9 @@ use super::change::{CompileCascade, KeptChange, stands_instead};
 use super::insert_rows::{RowsToInsert, query_source, values_source};
 use super::named::table_position;
 use super::new_row::{row_of, target_columns};
-use super::output::{self, Images, OutputColumn, OutputOutlet, OutputPlan, OutputRow, OutputScope};
+use super::output::{
+    self, OutputColumn, OutputOutlet, OutputPlan, OutputRow, OutputScope, PseudoTables,
+};
 use super::set::{SetClause, VarValue};
 use super::target::Limit;
 use super::values::column_value;
@@ -238,7 +240,7 @@ fn inserted(
     let names = OutputScope {
         db: &found.db,
         table: &table,
-        images: Images::Inserted,
+        images: PseudoTables::Inserted,
         merge: false,
         others: Vec::new(),
         columns,
@@ -292,7 +294,7 @@ fn changed(
     };
     let top = read.top.map(|top| binder.top(top, Vec::new())).transpose()?;
     binder.scopes.pop();
-    let images = if sets.is_some() { Images::Both } else { Images::Deleted };
+    let images = if sets.is_some() { PseudoTables::Both } else { PseudoTables::Deleted };
     let columns = OutputColumn::of_table(&table, get.first);
     let names = OutputScope {
         db: &found.db,

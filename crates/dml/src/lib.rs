@@ -31,7 +31,7 @@ pub(crate) mod update;
 mod uses;
 mod values;
 
-use bind::counters::Kind;
+use bind::counters::CompiledKind;
 use bind::env::CompileEnv;
 use bulk::BulkRows;
 use exec::masked_errors;
@@ -104,12 +104,12 @@ impl DmlPlan {
     }
 
     /// SELECT INTO is an INSERT.
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> CompiledKind {
         match self {
-            DmlPlan::Insert(_) | DmlPlan::SelectInto(_) => Kind::Insert,
-            DmlPlan::Update(_) => Kind::Update,
-            DmlPlan::Delete(_) => Kind::Delete,
-            DmlPlan::Merge(_) => Kind::Merge,
+            DmlPlan::Insert(_) | DmlPlan::SelectInto(_) => CompiledKind::Insert,
+            DmlPlan::Update(_) => CompiledKind::Update,
+            DmlPlan::Delete(_) => CompiledKind::Delete,
+            DmlPlan::Merge(_) => CompiledKind::Merge,
             DmlPlan::Instead(plan) => kind_of(plan.action()),
             DmlPlan::Partitioned(plan) => kind_of(plan.action()),
         }
@@ -219,11 +219,11 @@ impl DmlPlan {
     }
 }
 
-fn kind_of(action: Action) -> Kind {
+fn kind_of(action: Action) -> CompiledKind {
     match action {
-        Action::Insert => Kind::Insert,
-        Action::Update => Kind::Update,
-        Action::Delete => Kind::Delete,
+        Action::Insert => CompiledKind::Insert,
+        Action::Update => CompiledKind::Update,
+        Action::Delete => CompiledKind::Delete,
     }
 }
 

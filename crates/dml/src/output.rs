@@ -33,13 +33,13 @@ use types::{Collation, DataType, Len, SqlError, msg};
 pub struct OutputPlan {
     /// Columns of the changed table.
     width: usize,
-    client: Option<Selected>,
+    client: Option<SelectedColumns>,
     into: Option<IntoPlan>,
 }
 
 /// What goes to the client.
 #[derive(Debug)]
-struct Selected {
+struct SelectedColumns {
     columns: Vec<ColumnInfo>,
     exprs: Vec<Expr>,
 }
@@ -57,7 +57,7 @@ struct IntoPlan {
 
 /// Which of the two pseudo tables a statement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Images {
+pub enum PseudoTables {
     Inserted,
     Deleted,
     Both,
@@ -67,7 +67,7 @@ pub enum Images {
 pub struct OutputScope<'a> {
     pub db: &'a Arc<Db>,
     pub table: &'a Arc<TableDef>,
-    pub images: Images,
+    pub images: PseudoTables,
     /// MERGE: `$action` is known, and each image may be missing.
     pub merge: bool,
     /// Sources of the statement besides the target.
@@ -131,7 +131,7 @@ pub fn bind(
     for first in [first, first + width as ColId] {
         binder.note_masks(scope.db, scope.table, first);
         // Of a view's rows: what its query has found.
-        let shown = scope.columns.iter().filter(|_| scope.images != Images::Inserted);
+        let shown = scope.columns.iter().filter(|_| scope.images != PseudoTables::Inserted);
         for (column, at) in shown.filter_map(|column| Some((column, column.position?))) {
             binder.copy_mask(column.column.id, first + at as ColId);
         }
@@ -221,10 +221,10 @@ fn names(
     };
     let [deleted, inserted] = images;
     let mut names = Scope { visible: true, clause: Clause::Output, ..Scope::default() };
-    if scope.images != Images::Inserted {
+    if scope.images != PseudoTables::Inserted {
         names.sources.push(image("deleted", deleted, &|_, c| c.id));
     }
-    if scope.images != Images::Deleted {
+    if scope.images != PseudoTables::Deleted {
         names.sources.push(image("inserted", inserted, &|i, _| absent + i as ColId));
     }
     // Without a prefix a name means a column of another source.
@@ -252,7 +252,7 @@ fn clauses(
     scope: &OutputScope<'_>,
     output: &[ast::Output],
     compile_cascade: CompileCascade,
-) -> Result<(Option<Selected>, Option<IntoPlan>), SqlError> {
+) -> Result<(Option<SelectedColumns>, Option<IntoPlan>), SqlError> {
     let (mut client, mut into) = (None, None);
     for clause in output {
         let (columns, values) = items(binder, clause)?;
@@ -260,7 +260,7 @@ fn clauses(
             None => {
                 let exprs =
                     values.into_iter().map(|t| binder.masked(t.expr, t.ty, t.collation)).collect();
-                client = Some(Selected { columns, exprs });
+                client = Some(SelectedColumns { columns, exprs });
             }
             Some(target) => {
                 into = Some(into_table(binder, scope, target, values, compile_cascade)?)

@@ -15,7 +15,7 @@ use types::{SqlError, Value};
 
 /// How far a change of the rows of a page came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct PageProgress {
     /// Rows changed.
     pub count: u64,
     /// The row (its number in the page) that is to be read again; none after it was touched.
@@ -36,7 +36,7 @@ pub trait RowChange {
         page: &RowBatch,
         picked: &[usize],
         slots: &RowSet,
-    ) -> Result<Progress, SqlError>;
+    ) -> Result<PageProgress, SqlError>;
 
     /// Changes one row that was just read; false when it was changed by someone else in between.
     fn one(
@@ -57,8 +57,8 @@ pub fn one_by_one(
     rt: &mut Rt<'_, '_>,
     (page, picked): (&RowBatch, &[usize]),
     slots: &RowSet,
-) -> Result<Progress, SqlError> {
-    let mut done = Progress::default();
+) -> Result<PageProgress, SqlError> {
+    let mut done = PageProgress::default();
     for (at, i) in picked.iter().enumerate() {
         let locator = match &store.base {
             Base::Heap(_) => Locator::Rid(page.rid(*i)),

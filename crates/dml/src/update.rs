@@ -10,9 +10,9 @@ pub use point::ExpectedRow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::change::{self, ChangePlan, CompileCascade, TableChange, Written};
-use super::output::{self, Images, OutputOutlet, OutputPlan, OutputScope, WaitingOutput};
-use super::row_change::{Progress, RowChange, one_by_one};
+use super::change::{self, ChangePlan, CompileCascade, TableChange, WrittenRows};
+use super::output::{self, OutputOutlet, OutputPlan, OutputScope, PseudoTables, WaitingOutput};
+use super::row_change::{PageProgress, RowChange, one_by_one};
 use super::set::SetClause;
 use super::source::{Purpose, RowClauses, dml_source, plan_target};
 use super::target::{Limit, RowsTarget};
@@ -80,7 +80,7 @@ pub fn compile(
     let names = OutputScope {
         db: &db,
         table: &table,
-        images: Images::Both,
+        images: PseudoTables::Both,
         merge: false,
         others: bound.others(binder)?,
         columns: bound.output(),
@@ -183,7 +183,7 @@ impl UpdatePlan {
     ///
     /// # Errors
     /// As for [`UpdatePlan::run`].
-    pub fn run_member(&self, ctx: &mut ExecCtx<'_>) -> Result<Written, SqlError> {
+    pub fn run_member(&self, ctx: &mut ExecCtx<'_>) -> Result<WrittenRows, SqlError> {
         self.lock(ctx)?;
         if !self.set.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
@@ -204,12 +204,12 @@ impl UpdatePlan {
         &'r self,
         ctx: &mut ExecCtx<'_>,
         out: &'r mut dyn RowSink,
-    ) -> Result<(Written, WaitingOutput<'r>), SqlError> {
+    ) -> Result<(WrittenRows, WaitingOutput<'r>), SqlError> {
         let out =
             OutputOutlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
-        let mut change = Updating {
+        let mut change = UpdatingRows {
             row_by_row: self.row_by_row,
             row: RowUpdate::new(&self.db, &self.store, &self.change, &self.set),
             rows: Vec::new(),
@@ -220,14 +220,14 @@ impl UpdatePlan {
         if !self.change.is_instead() {
             self.store.table.state.updated(count, self.set.bits);
         }
-        let Updating { row, out, .. } = change;
+        let UpdatingRows { row, out, .. } = change;
         let kept = row.finish(&mut rt)?;
         let waiting = out.finish(&mut rt)?;
-        Ok((Written::alone(count, kept, rt), waiting))
+        Ok((WrittenRows::alone(count, kept, rt), waiting))
     }
 }
 
-struct Updating<'p> {
+struct UpdatingRows<'p> {
     row_by_row: bool,
     row: RowUpdate<'p>,
     /// New rows of a page, one after another.
@@ -236,7 +236,7 @@ struct Updating<'p> {
     out: OutputOutlet<'p>,
 }
 
-impl Updating<'_> {
+impl UpdatingRows<'_> {
     /// Appends the new row to `self.rows`: patched where all changed columns are of fixed length
     /// and not NULL. False: values have to go outside it, so that it is to be changed by itself.
     fn build(&mut self, row: &[u8]) -> Result<bool, SqlError> {
@@ -277,7 +277,7 @@ impl Updating<'_> {
         rt: &mut Rt<'_, '_>,
         page: &RowBatch,
         picked: &[usize],
-    ) -> Result<Progress, SqlError> {
+    ) -> Result<PageProgress, SqlError> {
         let (db, store) = (self.row.db, self.row.store);
         let txn = rt.session().txn(db)?;
         let fail = |e| access_error(db, e);
@@ -287,7 +287,7 @@ impl Updating<'_> {
             start = *end;
             row
         });
-        let mut done = Progress::default();
+        let mut done = PageProgress::default();
         let mut settle = |i: usize, outcome: Outcome<()>| match outcome {
             Outcome::Done(()) => done.count += 1,
             Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => done.stopped_at = Some(i),
@@ -324,19 +324,19 @@ impl Updating<'_> {
     }
 }
 
-impl RowChange for Updating<'_> {
+impl RowChange for UpdatingRows<'_> {
     fn page(
         &mut self,
         rt: &mut Rt<'_, '_>,
         page: &RowBatch,
         picked: &[usize],
         slots: &RowSet,
-    ) -> Result<Progress, SqlError> {
+    ) -> Result<PageProgress, SqlError> {
         if self.row.set.sets.is_empty() {
             for i in 0..picked.len() {
                 self.row.assign(slots.row(i), rt)?;
             }
-            return Ok(Progress { count: picked.len() as u64, stopped_at: None });
+            return Ok(PageProgress { count: picked.len() as u64, stopped_at: None });
         }
         if self.row_by_row || picked.iter().any(|i| has_overflow(page.row(*i))) {
             let store = self.row.store;

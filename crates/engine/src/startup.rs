@@ -57,25 +57,25 @@ fn start(instance: &Arc<InstanceCore>, name: &str) -> Result<(), String> {
 
 fn run(session: &mut Session, call: &str) {
     let mut errors =
-        Errors { log: session.error_log(), source: format!("spid{}s", session.spid()) };
+        StartupErrors { log: session.error_log(), source: format!("spid{}s", session.spid()) };
     if catch_unwind(AssertUnwindSafe(|| session.execute(call, &mut errors))).is_err() {
         errors.write(&format!("Error: 3624. {call} has panicked; its session is closed."));
     }
 }
 
 /// Takes results, keeps errors in the error log.
-struct Errors {
+struct StartupErrors {
     log: Arc<ErrorLog>,
     source: String,
 }
 
-impl Errors {
+impl StartupErrors {
     fn write(&self, text: &str) {
         self.log.write(&self.source, text);
     }
 }
 
-impl Sink for Errors {
+impl Sink for StartupErrors {
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.write(&line_of(error));
         Ok(())

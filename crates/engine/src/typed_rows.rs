@@ -8,7 +8,7 @@ use catalog::TableDef;
 use dml::bulk::BulkRows;
 
 /// Rows with their values converted to the columns' types.
-pub(crate) struct Typed<'a> {
+pub(crate) struct TypedRows<'a> {
     pub rows: &'a mut dyn BulkRows,
     pub table: &'a TableDef,
     /// Positions of the columns that the rows have.
@@ -20,7 +20,7 @@ pub(crate) struct Typed<'a> {
     pub exact: bool,
 }
 
-impl BulkRows for Typed<'_> {
+impl BulkRows for TypedRows<'_> {
     fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
         if !self.rows.next(row)? {
             return Ok(false);
@@ -58,7 +58,7 @@ fn is_of(value: &Value, ty: DataType) -> bool {
     )
 }
 
-impl Typed<'_> {
+impl TypedRows<'_> {
     fn converted(&self, value: &Value, column: &catalog::ColumnDef) -> Result<Value, SqlError> {
         let (ty, page) = (column.ty, column.collation.code_page());
         if let (true, Value::Str(text), true, false) =

@@ -11,7 +11,7 @@ use types::{SqlError, Value};
 use crate::batch::{described, function, trigger};
 use crate::msdb;
 use bind::function::CalledFunction;
-use bind::undeclared::Deduced;
+use bind::undeclared::DeducedParameter;
 use catalog::{Db, NewTable, TableDef};
 use ddl::{tables, temps};
 use instance::OfInstance;
@@ -85,7 +85,7 @@ impl Upcalls for Engine {
         core: &mut SessionCore,
         text: &str,
         declarations: &str,
-    ) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
+    ) -> Result<Vec<(CompactString, DeducedParameter)>, SqlError> {
         described::undeclared(core, text, declarations)
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
 
-use super::persisted::{KeptError, Lists, Persisted, PersistedObjects, position};
+use super::persisted::{KeptError, Persisted, PersistedLists, PersistedObjects, position};
 
 /// credential_id of the first one.
 const FIRST_ID: i32 = 65_536;
@@ -96,7 +96,7 @@ fn now() -> Duration {
 
 impl Credentials {
     /// Those of an instance.
-    pub(super) fn of(lists: &Lists) -> Result<Credentials, KeptError> {
+    pub(super) fn of(lists: &PersistedLists) -> Result<Credentials, KeptError> {
         lists.of().map(Credentials)
     }
 

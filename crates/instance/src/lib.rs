@@ -112,7 +112,7 @@ pub struct InstanceCore {
     pub url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
     /// What else it keeps in files of their own.
-    lists: persisted::Lists,
+    lists: persisted::PersistedLists,
     pub authentication: Logins,
     pool_bytes: u64,
     trace_flags: RwLock<BTreeSet<i32>>,
@@ -213,8 +213,12 @@ impl InstanceCore {
         };
         let error_log =
             Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
-        let lists =
-            persisted::Lists::new(disk.clone(), &data_dir, error_log.clone(), read_only.is_none());
+        let lists = persisted::PersistedLists::new(
+            disk.clone(),
+            &data_dir,
+            error_log.clone(),
+            read_only.is_none(),
+        );
         let credentials =
             credentials::Credentials::of(&lists).map_err(InstanceError::Credentials)?;
         let query_memory = QueryMemory::new(budget.query, budget.operator)

@@ -63,7 +63,7 @@ pub struct PersistedObjects<T> {
 
 impl<T: Persisted> PersistedObjects<T> {
     /// Reads the file; where there is none yet there are no objects.
-    pub(crate) fn open(lists: &Lists) -> Result<PersistedObjects<T>, KeptError> {
+    pub(crate) fn open(lists: &PersistedLists) -> Result<PersistedObjects<T>, KeptError> {
         let path = lists.folder.join(file_name::<T>());
         let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(parse::<T>).is_some();
         let disk = &*lists.disk;
@@ -153,7 +153,7 @@ fn parse<T: Persisted>(text: &str) -> Option<Vec<T>> {
 }
 
 /// The lists of an instance, each read when it is asked for first.
-pub(crate) struct Lists {
+pub(crate) struct PersistedLists {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
     errors: Arc<ErrorLog>,
@@ -162,10 +162,15 @@ pub(crate) struct Lists {
     open: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
-impl Lists {
+impl PersistedLists {
     /// The objects of an instance in a folder.
-    pub fn new(disk: Arc<dyn Disk>, folder: &Path, errors: Arc<ErrorLog>, write: bool) -> Lists {
-        Lists { disk, folder: folder.to_owned(), errors, write, open: Mutex::default() }
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        errors: Arc<ErrorLog>,
+        write: bool,
+    ) -> PersistedLists {
+        PersistedLists { disk, folder: folder.to_owned(), errors, write, open: Mutex::default() }
     }
 
     /// Writes both copies of a file again.

@@ -44,7 +44,7 @@ pub fn describe(db: &Db, entry: &DbEntry) -> Vec<u8> {
 
 /// What [`describe`] wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Described {
+pub struct DescribedDatabase {
     pub filegroups: Vec<CompactString>,
     pub compatibility_level: u8,
     pub collation: String,
@@ -54,9 +54,10 @@ pub struct Described {
     pub read_only: bool,
 }
 
-impl Described {
-    pub fn read(bytes: &[u8]) -> Described {
-        let mut out = Described { compatibility_level: 160, ..Described::default() };
+impl DescribedDatabase {
+    pub fn read(bytes: &[u8]) -> DescribedDatabase {
+        let mut out =
+            DescribedDatabase { compatibility_level: 160, ..DescribedDatabase::default() };
         let text = String::from_utf8_lossy(bytes);
         for (key, value) in text.lines().filter_map(|line| line.split_once('\t')) {
             match key {
@@ -97,7 +98,7 @@ impl InstanceCore {
         header: &SetHeader,
         place: &mut PlaceFile<'_>,
     ) -> Result<DbEntry, (CompactString, CompactString, SqlError)> {
-        let described = Described::read(&header.engine);
+        let described = DescribedDatabase::read(&header.engine);
         let mut entry = DbEntry {
             id,
             name: name.into(),
@@ -353,10 +354,11 @@ mod tests {
 
     #[test]
     fn other_text_takes_defaults() {
-        let described =
-            Described::read(b"filegroup\tPRIMARY\nfilegroup\tFG 2\ncompat\t100\nx\ty\n\xff");
+        let described = DescribedDatabase::read(
+            b"filegroup\tPRIMARY\nfilegroup\tFG 2\ncompat\t100\nx\ty\n\xff",
+        );
         assert_eq!(described.filegroups, ["PRIMARY", "FG 2"]);
         assert_eq!((described.compatibility_level, described.created), (100, (0, 0)));
-        assert_eq!(Described::read(&[]).filegroups, ["PRIMARY"]);
+        assert_eq!(DescribedDatabase::read(&[]).filegroups, ["PRIMARY"]);
     }
 }

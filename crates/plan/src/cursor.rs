@@ -8,7 +8,7 @@ use crate::nodes::{Node, Path, Plan, ScanPlan};
 use crate::physical;
 use crate::statement::Statement;
 use crate::{ColumnInfo, CountedCompilation, Needs, QueryPlan, apply_options, columns_of, cost};
-use bind::counters::Kind;
+use bind::counters::CompiledKind;
 use bind::env::{CompileEnv, VarScope};
 use bind::set_options::CompileOptions;
 use catalog::{Db, TableDef, fold_name};
@@ -254,7 +254,7 @@ pub fn compile_cursor(source: &CursorSource, env: &CompileEnv<'_>) -> Result<Cur
 fn count(statement: &Statement<'_>, query: &QueryPlan, source: &CursorSource, began: Instant) {
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     let options = &source.query.options;
-    CountedCompilation { kind: Kind::Query, began, options, cost, trivial }
+    CountedCompilation { kind: CompiledKind::Query, began, options, cost, trivial }
         .add(statement, &query.needs);
 }
 

@@ -35,7 +35,7 @@ pub mod watched;
 use crate::random_plan::RandomChoices;
 use crate::statement::Statement;
 use bind::browse::Browse;
-use bind::counters::{Compilation, Kind};
+use bind::counters::{Compilation, CompiledKind};
 use bind::env::CompileEnv;
 use bind::options;
 use compact_str::CompactString;
@@ -136,7 +136,7 @@ pub fn apply_options(
 /// A statement whose compilation is to be counted.
 #[derive(Debug)]
 pub struct CountedCompilation<'s> {
-    pub kind: Kind,
+    pub kind: CompiledKind,
     pub began: Instant,
     pub options: &'s [ast::OptionItem],
     /// In units of [`cost`], without its subqueries.
@@ -195,7 +195,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let needs = physical::needs(&mut statement)?;
     let query = QueryPlan { columns, plan, assignments, point, browse, order, needs };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
-    CountedCompilation { kind: Kind::Query, began, options: &q.options, cost, trivial }
+    CountedCompilation { kind: CompiledKind::Query, began, options: &q.options, cost, trivial }
         .add(&statement, &query.needs);
     Ok(Arc::new(query))
 }

@@ -1,7 +1,7 @@
 //! What a compiled statement needs when it runs: tables to lock, plans of subqueries.
 
 use crate::nodes::Plan;
-use crate::watched::Watched;
+use crate::watched::WatchedTable;
 use bind::mask::MaskedColumn;
 use bind::table_use::TableUse;
 use catalog::other::SequenceDef;
@@ -25,7 +25,7 @@ pub struct Needs {
     /// Plans of the subqueries in its expressions.
     pub subqueries: Vec<Arc<Plan>>,
     /// Tables whose rows and values decided how they are read.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<WatchedTable>,
     /// The masked columns that it reads, of the tables that it names.
     pub masked: Vec<MaskedColumn>,
     /// OPTION (RECOMPILE): the plan is for one run.
@@ -71,7 +71,7 @@ impl Needs {
     /// the statement was compiled.
     #[inline]
     pub fn is_current(&self) -> bool {
-        !self.one_run && self.watched.iter().all(Watched::is_as_it_was)
+        !self.one_run && self.watched.iter().all(WatchedTable::is_as_it_was)
     }
 
     /// Whether the caller is to make the plan that replaces this one: whoever asks first, until it

@@ -3,7 +3,7 @@
 
 use crate::random_plan::RandomChoices;
 use crate::rule_set::RuleSet;
-use crate::watched::Watched;
+use crate::watched::WatchedTable;
 use bind::Binder;
 use bind::applied::AppliedRewrites;
 use bind::env::CompileEnv;
@@ -26,7 +26,7 @@ pub struct Statement<'a> {
     /// What the rewrites have done.
     pub(crate) applied: AppliedRewrites,
     /// Tables whose rows and values decided how they are read.
-    pub(crate) watched: Vec<Watched>,
+    pub(crate) watched: Vec<WatchedTable>,
     /// So many plans around the one that is being made run it again and again.
     pub(crate) inner_plans: usize,
 }
@@ -47,7 +47,7 @@ impl<'a> Statement<'a> {
     }
 
     /// The statement is planned again together with a part of it that was planned by itself.
-    pub fn watch_all(&mut self, watched: &[Watched]) {
+    pub fn watch_all(&mut self, watched: &[WatchedTable]) {
         for of_part in watched {
             if !self.watched.iter().any(|own| Arc::ptr_eq(&own.state, &of_part.state)) {
                 self.watched.push(of_part.clone());

@@ -6,14 +6,14 @@ use std::sync::Arc;
 /// A table of which so much has changed that a plan may no longer be a good one when its count of
 /// changed rows reaches `limit`, or when its statistics are others.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct WatchedTable {
     pub state: Arc<TableState>,
     pub limit: u64,
     /// How often its statistics had been renewed.
     pub renewals: u64,
 }
 
-impl Watched {
+impl WatchedTable {
     /// Whether the plan may still be a good one.
     #[inline]
     pub(crate) fn is_as_it_was(&self) -> bool {

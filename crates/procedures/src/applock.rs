@@ -12,7 +12,7 @@ use super::{ProcedureCall, params::GivenValues};
 use catalog::errors;
 use instance::OfInstance;
 use metadata::functions::activity::{lock_of, mode_of};
-use session::state::holdings::Holding;
+use session::state::holdings::HoldingKind;
 
 const PARAMS: &[Param] = &[
     ("@Resource", DataType::NVarChar(Len::N(255))),
@@ -67,7 +67,7 @@ pub fn get(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let what = lock_of(resource, given.text(4).unwrap_or("public"));
     let resource = Resource { db: db.storage()?.id(), what };
     let core = &mut *call.core;
-    core.memory.holdings.set(Holding::ApplicationLocks, core.objects.app_locks.bytes())?;
+    core.memory.holdings.set(HoldingKind::ApplicationLocks, core.objects.app_locks.bytes())?;
     // Without a wait first, so that the answer can tell.
     let mut waited = 0;
     loop {

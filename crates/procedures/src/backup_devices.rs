@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, msg};
 use catalog::security::Permission;
 use txn::backup::{BackupDevice as Device, MediaSet};
 
-use super::call::{Body, ProcedureCall, Runs};
+use super::call::{AllowedCallers, Body, ProcedureCall};
 use super::params::{NAME, Param};
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
@@ -14,9 +14,9 @@ use instance::persisted::{KeptError, position};
 use metadata::views::kept_objects::backup_device::BackupDevice;
 
 /// The procedures, and who may run each.
-pub(super) const PROCEDURES: &[(&str, Body, Runs)] = &[
-    ("sp_addumpdevice", add, Runs::ServerOnly(Permission::AlterResources)),
-    ("sp_dropdevice", remove, Runs::ServerOnly(Permission::AlterResources)),
+pub(super) const PROCEDURES: &[(&str, Body, AllowedCallers)] = &[
+    ("sp_addumpdevice", add, AllowedCallers::ServerOnly(Permission::AlterResources)),
+    ("sp_dropdevice", remove, AllowedCallers::ServerOnly(Permission::AlterResources)),
 ];
 
 const ADD: &[Param] = &[

@@ -34,14 +34,15 @@ pub(crate) type Body = fn(&mut ProcedureCall<'_>) -> Result<i32, SqlError>;
 
 /// Who may run a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Runs {
+pub(crate) enum AllowedCallers {
     Everyone,
     /// Whoever may know of the object that the first argument names.
     SeesObject,
     /// dbo, db_owner, sysadmin.
     Owner,
     Server(Permission),
-    /// As [`Runs::Server`], and whoever may not is told so in the words of procedures (15247).
+    /// As [`AllowedCallers::Server`], and whoever may not is told so in the words of procedures
+    /// (15247).
     ServerOnly(Permission),
     /// Whoever may make databases; the error is that of CREATE DATABASE (262).
     CreatesDatabase,

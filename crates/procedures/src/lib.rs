@@ -41,7 +41,7 @@ mod xml;
 use ::types::{SqlError, Value};
 
 pub use call::ProcedureCall;
-use call::{Body, Runs};
+use call::{AllowedCallers, Body};
 use metadata::results::send;
 use metadata::scripts;
 use programs::arguments::Arg;
@@ -151,9 +151,10 @@ const PROCEDURES: &[(&str, Body)] = &[
 
 /// Those that make and remove plan guides and the kinds of objects of
 /// [`metadata::views::kept_objects`], with who may run each.
-const OF_KINDS: &[&[(&str, Body, Runs)]] = &[backup_devices::PROCEDURES, plan_guides::PROCEDURES];
+const OF_KINDS: &[&[(&str, Body, AllowedCallers)]] =
+    &[backup_devices::PROCEDURES, plan_guides::PROCEDURES];
 
-fn of_kinds() -> impl Iterator<Item = &'static (&'static str, Body, Runs)> {
+fn of_kinds() -> impl Iterator<Item = &'static (&'static str, Body, AllowedCallers)> {
     OF_KINDS.iter().copied().flatten()
 }
 

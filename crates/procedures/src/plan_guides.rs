@@ -10,7 +10,7 @@ use catalog::other::{OtherObject, PlanGuideDef};
 use catalog::security::Permission;
 use catalog::{Catalog, errors, fold_name};
 
-use super::call::{Body, ProcedureCall, Runs};
+use super::call::{AllowedCallers, Body, ProcedureCall};
 use super::params::{NAME, Param};
 use ddl::others;
 use ddl::work::SchemaChange;
@@ -18,9 +18,9 @@ use instance::OfInstance;
 use programs::guides;
 
 /// The procedures, and who may run each.
-pub(super) const PROCEDURES: &[(&str, Body, Runs)] = &[
-    ("sp_create_plan_guide", create, Runs::Database(Permission::Alter)),
-    ("sp_control_plan_guide", control, Runs::Database(Permission::Alter)),
+pub(super) const PROCEDURES: &[(&str, Body, AllowedCallers)] = &[
+    ("sp_create_plan_guide", create, AllowedCallers::Database(Permission::Alter)),
+    ("sp_control_plan_guide", control, AllowedCallers::Database(Permission::Alter)),
 ];
 
 const TEXT: DataType = DataType::NVarChar(Len::Max);

@@ -2,7 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::fold_name;
-use session::state::holdings::Holding;
+use session::state::holdings::HoldingKind;
 
 use super::ProcedureCall;
 use super::params::Param;
@@ -48,7 +48,7 @@ pub fn set(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     call.core
         .memory
         .holdings
-        .set(Holding::Context, others + bytes(&folded, &value) + 128 * entries)?;
+        .set(HoldingKind::Context, others + bytes(&folded, &value) + 128 * entries)?;
     context.insert(folded, (value, read_only));
     Ok(0)
 }

@@ -7,7 +7,7 @@ use compact_str::CompactString;
 
 use super::ProcedureCall;
 use super::params::{NAME, Param};
-use bind::undeclared::Deduced;
+use bind::undeclared::DeducedParameter;
 use metadata::results::column;
 use metadata::views::described::wire;
 use session::output::ColumnInfo;
@@ -39,7 +39,10 @@ pub fn parameters(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
 /// The number of tables among the types, and that of their type in TDS.
 const TABLE: i32 = 243;
 
-fn row((i, (name, found)): (usize, &(CompactString, Deduced)), database: &Value) -> Vec<Value> {
+fn row(
+    (i, (name, found)): (usize, &(CompactString, DeducedParameter)),
+    database: &Value,
+) -> Vec<Value> {
     let ty = found.ty;
     let mut row = vec![Value::Int(i as i32 + 1), Value::str(name)];
     let (number, length) = if let Some(table) = &found.table {

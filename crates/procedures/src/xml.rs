@@ -10,7 +10,7 @@ use super::ProcedureCall;
 use super::params::Param;
 use catalog::fold_name;
 use expr::large::is_conversion;
-use session::state::holdings::Holding;
+use session::state::holdings::HoldingKind;
 
 const PREPARE: &[Param] = &[
     ("@hdoc", DataType::Int),
@@ -48,7 +48,11 @@ pub fn prepare(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
         return Err(low_memory());
     }
     let document: Arc<str> = Arc::from(xml.as_str().unwrap_or_default());
-    call.core.memory.holdings.add(Holding::Documents, document.len()).map_err(|_| low_memory())?;
+    call.core
+        .memory
+        .holdings
+        .add(HoldingKind::Documents, document.len())
+        .map_err(|_| low_memory())?;
     let handle = documents.keys().max().map_or(1, |last| last + 2);
     documents.insert(handle, document);
     for (i, arg) in call.args.iter().enumerate() {
@@ -72,7 +76,7 @@ pub fn remove(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
         .and_then(|handle| call.core.objects.xml_documents.remove(&handle));
     match known {
         Some(document) => {
-            call.core.memory.holdings.remove(Holding::Documents, document.len());
+            call.core.memory.holdings.remove(HoldingKind::Documents, document.len());
             Ok(0)
         }
         None => Err(SqlError::of(msg::REMOVE_DOCUMENT_PARAMETER, [])),

@@ -23,7 +23,7 @@ use syntax::ParseSettings;
 use txn::Apart;
 use types::SqlError;
 
-use super::compiled::{Compiled, go_on};
+use super::compiled::{CompiledBatch, go_on};
 use super::guides;
 use super::module::{ModuleCode, compile};
 use super::program::BatchParam;
@@ -90,13 +90,13 @@ pub struct TextPlace<'t> {
 #[derive(Clone)]
 pub enum CachedText {
     /// The batch that it is.
-    Own(Arc<Compiled>),
+    Own(Arc<CompiledBatch>),
     /// The text is the key of this shape.
     Shape(Arc<Shape>),
 }
 
 impl CachedText {
-    fn batch(&self) -> &Arc<Compiled> {
+    fn batch(&self) -> &Arc<CompiledBatch> {
         match self {
             CachedText::Own(batch) => batch,
             CachedText::Shape(shape) => &shape.batch,
@@ -155,13 +155,13 @@ pub struct FoundBatch {
     db: i32,
     options: i32,
     settings: ParseSettings,
-    pub batch: Arc<Compiled>,
+    pub batch: Arc<CompiledBatch>,
 }
 
 impl Deref for FoundBatch {
-    type Target = Arc<Compiled>;
+    type Target = Arc<CompiledBatch>;
 
-    fn deref(&self) -> &Arc<Compiled> {
+    fn deref(&self) -> &Arc<CompiledBatch> {
         &self.batch
     }
 }
@@ -179,7 +179,7 @@ fn next_generation() -> u64 {
 
 /// A batch that is kept, as views see it.
 pub struct KeptPlan {
-    pub batch: Arc<Compiled>,
+    pub batch: Arc<CompiledBatch>,
     /// database_id.
     pub db: i32,
     /// Tells batches of one text apart.
@@ -294,7 +294,7 @@ impl BatchCache {
         core: &SessionCore,
         text: &str,
         params: &Params,
-    ) -> Result<Arc<Compiled>, SqlError> {
+    ) -> Result<Arc<CompiledBatch>, SqlError> {
         let _plan = phases::enter(Phase::Plan);
         let place = self.place(core.db(), &core.options, text, params);
         match self.find(&place) {
@@ -382,13 +382,13 @@ impl BatchCache {
         &self,
         core: &SessionCore,
         place: &TextPlace<'_>,
-    ) -> Result<Arc<Compiled>, SqlError> {
+    ) -> Result<Arc<CompiledBatch>, SqlError> {
         self.compiled.fetch_add(1, Relaxed);
         let batch = self.charged(Clerk::Plans, place.text, || {
             let go_on = || go_on(core);
             let (text, params, catalog) = (place.text, place.params, core.db().catalog());
             let settings = place.context.settings;
-            let mut batch = Compiled::new(text, params, settings, &catalog, &go_on)?;
+            let mut batch = CompiledBatch::new(text, params, settings, &catalog, &go_on)?;
             guides::apply(&mut batch.program, text, params, &catalog)?;
             Ok(batch)
         })?;
@@ -414,7 +414,7 @@ impl BatchCache {
         let batch = self.charged(Clerk::Plans, text, || {
             let go_on = || go_on(core);
             let catalog = core.db().catalog();
-            Compiled::new(text, &literals.params(), place.context.settings, &catalog, &go_on)
+            CompiledBatch::new(text, &literals.params(), place.context.settings, &catalog, &go_on)
         })?;
         let shape = Arc::new(Shape::new(Arc::new(batch)));
         self.keep(place, CachedText::Shape(shape.clone()));

@@ -34,7 +34,7 @@ use session::state::activity::BatchView;
 
 /// A statement bound to the catalog; cheap to clone.
 #[derive(Clone)]
-pub enum Bound {
+pub enum BoundOperation {
     /// SET @v = x and DECLARE @v = x.
     Assign { slot: usize, value: Arc<Scalar> },
     /// IF and WHILE.
@@ -53,12 +53,12 @@ pub enum Bound {
     Call(Arc<BoundCall>),
 }
 
-impl Bound {
+impl BoundOperation {
     /// The arguments of a statement.
     pub fn scalars(&self) -> Option<&Arc<[Arc<Scalar>]>> {
         match self {
-            Bound::Scalars(scalars) => Some(scalars),
-            Bound::Call(call) => Some(&call.arguments),
+            BoundOperation::Scalars(scalars) => Some(scalars),
+            BoundOperation::Call(call) => Some(&call.arguments),
             _ => None,
         }
     }
@@ -68,16 +68,16 @@ impl Bound {
     #[inline]
     pub fn outdated(&self) -> Option<&Needs> {
         let needs = match self {
-            Bound::Query(plan) => plan.needs(),
-            Bound::Dml(plan) => plan.needs(),
-            Bound::Cursor(plan) => plan.needs(),
-            Bound::Assign { value, .. } => value.needs(),
-            Bound::Condition(condition) => condition.needs(),
-            Bound::Scalars(list) => {
+            BoundOperation::Query(plan) => plan.needs(),
+            BoundOperation::Dml(plan) => plan.needs(),
+            BoundOperation::Cursor(plan) => plan.needs(),
+            BoundOperation::Assign { value, .. } => value.needs(),
+            BoundOperation::Condition(condition) => condition.needs(),
+            BoundOperation::Scalars(list) => {
                 return list.iter().map(|scalar| scalar.needs()).find(|needs| !needs.is_current());
             }
             // Constants and variables.
-            Bound::Call(_) | Bound::Into(_) => return None,
+            BoundOperation::Call(_) | BoundOperation::Into(_) => return None,
         };
         (!needs.is_current()).then_some(needs)
     }
@@ -101,8 +101,8 @@ impl Bound {
         core: &SessionCore,
         vars: &VarScope,
         values: &[Value],
-        bind: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
-    ) -> Result<(Stamp, Bound), SqlError> {
+        bind: impl Fn(&CompileEnv<'_>) -> Result<BoundOperation, SqlError>,
+    ) -> Result<(Stamp, BoundOperation), SqlError> {
         let mut stamp = Stamp::now(core);
         core.objects.temps.used.store(false, Relaxed);
         let env = CompileEnv {
@@ -137,14 +137,14 @@ impl Bound {
     /// it has itself, or finds rows by whole keys of unique indexes alone.
     pub(crate) fn reads_points(&self) -> bool {
         match self {
-            Bound::Query(plan) => plan.reads_points(),
-            Bound::Dml(plan) => plan.reads_points(),
-            Bound::Assign { .. }
-            | Bound::Condition(_)
-            | Bound::Scalars(_)
-            | Bound::Cursor(_)
-            | Bound::Call(_)
-            | Bound::Into(_) => false,
+            BoundOperation::Query(plan) => plan.reads_points(),
+            BoundOperation::Dml(plan) => plan.reads_points(),
+            BoundOperation::Assign { .. }
+            | BoundOperation::Condition(_)
+            | BoundOperation::Scalars(_)
+            | BoundOperation::Cursor(_)
+            | BoundOperation::Call(_)
+            | BoundOperation::Into(_) => false,
         }
     }
 }
@@ -154,7 +154,7 @@ impl Bound {
 fn with_other_names(
     mut error: SqlError,
     env: &CompileEnv<'_>,
-    bind: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+    bind: impl Fn(&CompileEnv<'_>) -> Result<BoundOperation, SqlError>,
 ) -> SqlError {
     if !is_of_a_name(&error) {
         return error;
@@ -171,7 +171,7 @@ fn with_other_names(
 }
 
 /// By operation: what a statement was bound to, and under what.
-pub type Bindings = Vec<Option<(Stamp, Bound)>>;
+pub type Bindings = Vec<Option<(Stamp, BoundOperation)>>;
 
 /// What a bound statement was bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,7 +216,7 @@ impl Stamp {
 }
 
 /// A parsed batch with what its statements were bound to when they last ran.
-pub struct Compiled {
+pub struct CompiledBatch {
     /// The text without secrets, which spans point into.
     pub text: Arc<str>,
     /// The text as it was sent: for definitions, which are made of parts of it.
@@ -239,7 +239,7 @@ pub struct Compiled {
     pub charge: Option<Reservation>,
 }
 
-impl BatchView for Compiled {
+impl BatchView for CompiledBatch {
     fn text(&self) -> &Arc<str> {
         &self.text
     }
@@ -252,7 +252,7 @@ impl BatchView for Compiled {
     }
 }
 
-impl Compiled {
+impl CompiledBatch {
     /// An error or message of an operation with its place, unless it has one.
     pub fn placed(&self, at: usize, error: SqlError) -> SqlError {
         let line = self.program.lines.get(at).copied().unwrap_or(0);
@@ -283,21 +283,22 @@ impl Compiled {
         settings: ParseSettings,
         catalog: &Catalog,
         go_on: GoOn<'_>,
-    ) -> Result<Compiled, SqlError> {
+    ) -> Result<CompiledBatch, SqlError> {
         let parsed = parsed(text, settings, go_on)?;
         if parsed.only_parsed {
             let program = Program { vars: variables(params)?, ..Program::default() };
-            return Compiled::with(text, program, params.len(), parsed.settings, go_on);
+            return CompiledBatch::with(text, program, params.len(), parsed.settings, go_on);
         }
         declared::check(text, &parsed.stmts, params, settings, go_on)?;
-        let mut compiled = Compiled::of_body(text, parsed.stmts, params, settings, catalog, go_on)?;
+        let mut compiled =
+            CompiledBatch::of_body(text, parsed.stmts, params, settings, catalog, go_on)?;
         compiled.settings = parsed.settings;
         Ok(compiled)
     }
 
     /// Flattens the statements of a batch, or of a module in whose text they are.
     ///
-    /// Errors: as [`Compiled::new`], without syntax.
+    /// Errors: as [`CompiledBatch::new`], without syntax.
     pub fn of_body(
         text: &str,
         stmts: Vec<Stmt>,
@@ -305,16 +306,16 @@ impl Compiled {
         settings: ParseSettings,
         catalog: &Catalog,
         go_on: GoOn<'_>,
-    ) -> Result<Compiled, SqlError> {
+    ) -> Result<CompiledBatch, SqlError> {
         check_showplan(&stmts)?;
         let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of, go_on)?;
-        Compiled::with(text, program, params.len(), settings, go_on)
+        CompiledBatch::with(text, program, params.len(), settings, go_on)
     }
 
     /// Flattens the statements of a function.
     ///
-    /// Errors: as [`Compiled::of_body`].
+    /// Errors: as [`CompiledBatch::of_body`].
     pub fn of_function(
         text: &str,
         stmts: Vec<Stmt>,
@@ -323,23 +324,23 @@ impl Compiled {
         settings: ParseSettings,
         catalog: &Catalog,
         go_on: GoOn<'_>,
-    ) -> Result<Compiled, SqlError> {
+    ) -> Result<CompiledBatch, SqlError> {
         let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build_function(stmts, variables(params)?, &type_of, result, go_on)?;
-        Compiled::with(text, program, params.len(), settings, go_on)
+        CompiledBatch::with(text, program, params.len(), settings, go_on)
     }
 
     /// A batch whose parameters are not all declared: their types are deduced when its statements
     /// are bound.
     ///
-    /// Errors: as [`Compiled::new`]; 11508 a parameter that is used more than once.
+    /// Errors: as [`CompiledBatch::new`]; 11508 a parameter that is used more than once.
     pub fn with_undeclared(
         text: &str,
         params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
         go_on: GoOn<'_>,
-    ) -> Result<(Compiled, Arc<Undeclared>), SqlError> {
+    ) -> Result<(CompiledBatch, Arc<Undeclared>), SqlError> {
         let parsed = parsed(text, settings, go_on)?;
         let names = undeclared_names::names(text, &parsed.stmts, params, settings, go_on)?;
         check_showplan(&parsed.stmts)?;
@@ -348,7 +349,7 @@ impl Compiled {
         let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(parsed.stmts, vars, &type_of, go_on)?;
         let mut compiled =
-            Compiled::with(text, program, params.len() + names.len(), settings, go_on)?;
+            CompiledBatch::with(text, program, params.len() + names.len(), settings, go_on)?;
         compiled.settings = parsed.settings;
         Ok((compiled, undeclared))
     }
@@ -359,7 +360,7 @@ impl Compiled {
         parameters: usize,
         settings: ParseSettings,
         go_on: GoOn<'_>,
-    ) -> Result<Compiled, SqlError> {
+    ) -> Result<CompiledBatch, SqlError> {
         let bound = Mutex::new(vec![None; program.ops.len()]);
         let procedure = CompactString::default();
         let source: Arc<str> = text.into();
@@ -370,7 +371,7 @@ impl Compiled {
         let text = if *source == *concealed { source.clone() } else { concealed.into() };
         let counts = CountsOfBatch::new(program.stmts.len());
         let object_id = 0;
-        Ok(Compiled {
+        Ok(CompiledBatch {
             text,
             source,
             procedure,
@@ -385,9 +386,9 @@ impl Compiled {
     }
 
     /// The batch around a call: it has no text and no variables.
-    pub fn empty() -> Compiled {
+    pub fn empty() -> CompiledBatch {
         let text: Arc<str> = "".into();
-        Compiled {
+        CompiledBatch {
             text: text.clone(),
             source: text,
             procedure: CompactString::default(),

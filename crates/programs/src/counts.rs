@@ -144,11 +144,11 @@ pub struct BegunExecution {
     /// By the coarse clock.
     coarse: u64,
     /// Of one that is measured.
-    exact: Option<Exact>,
+    exact: Option<ExactTimes>,
 }
 
 #[derive(Debug)]
-struct Exact {
+struct ExactTimes {
     at: Instant,
     worker: Duration,
 }
@@ -166,10 +166,10 @@ impl Count {
     }
 
     #[cold]
-    fn begun(&self) -> Exact {
+    fn begun(&self) -> ExactTimes {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.began.store(u64::try_from(since.as_micros()).unwrap_or(u64::MAX), Relaxed);
-        Exact { at: Instant::now(), worker: worker_time() }
+        ExactTimes { at: Instant::now(), worker: worker_time() }
     }
 
     /// Nanoseconds of all executions, the elapsed ones and those of the processor.
@@ -266,7 +266,7 @@ impl Count {
     }
 
     #[cold]
-    fn measured(&self, begun: &Exact) {
+    fn measured(&self, begun: &ExactTimes) {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let elapsed = nanos(begun.at.elapsed());
         let worker = nanos(worker_time().saturating_sub(begun.worker)).min(elapsed);
@@ -302,7 +302,7 @@ fn coarse_time() -> u64 {
 
 /// The counts of one session for one batch.
 #[derive(Debug)]
-pub struct Counts {
+pub struct BatchCounts {
     /// Of the batch as a whole.
     pub run: Count,
     /// By the number of the statement.
@@ -315,7 +315,7 @@ pub struct CountsOfBatch {
     statements: usize,
     /// When the batch was compiled.
     pub created: SystemTime,
-    list: Mutex<Vec<Arc<Counts>>>,
+    list: Mutex<Vec<Arc<BatchCounts>>>,
     /// The database that it runs in.
     home: OnceLock<Weak<Db>>,
 }
@@ -351,7 +351,7 @@ impl CountsOfBatch {
     }
 
     /// The counts for a session: those that a session has left, or new ones.
-    pub fn take(&self, db: &Arc<Db>) -> Arc<Counts> {
+    pub fn take(&self, db: &Arc<Db>) -> Arc<BatchCounts> {
         self.home.get_or_init(|| Arc::downgrade(db));
         self.counts()
     }
@@ -361,14 +361,14 @@ impl CountsOfBatch {
         self.home.get()?.upgrade()
     }
 
-    fn counts(&self) -> Arc<Counts> {
+    fn counts(&self) -> Arc<BatchCounts> {
         let mut list = self.list.lock();
         // Nobody else has those that only the list holds, and nobody gets them but here.
         if let Some(free) = list.iter().find(|counts| Arc::strong_count(counts) == 1) {
             return free.clone();
         }
         let statements = (0..self.statements).map(|_| Count::default()).collect();
-        let counts = Arc::new(Counts { run: Count::default(), statements });
+        let counts = Arc::new(BatchCounts { run: Count::default(), statements });
         list.push(counts.clone());
         counts
     }

@@ -1,7 +1,8 @@
 //! Batches and modules of Ringwood as they are compiled: the flat program, what its statements are
 //! bound to, what running them has cost, the cache that keeps them. Entry points:
-//! [`cache::BatchCache`], [`compiled::Compiled`], [`module::ModuleCode`]. Guarantees: nothing here
-//! runs a statement; what is kept for a text was made of it, in this database, under these options.
+//! [`cache::BatchCache`], [`compiled::CompiledBatch`], [`module::ModuleCode`]. Guarantees: nothing
+//! here runs a statement; what is kept for a text was made of it, in this database, under these
+//! options.
 
 pub mod arguments;
 pub mod bound_call;

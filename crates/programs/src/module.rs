@@ -12,7 +12,7 @@ use types::convert::{Mode, convert, convert_with};
 use types::{CodePage, DataType, Dialect, SqlError, Value, msg};
 
 use super::arguments::Arg;
-use super::compiled::{Compiled, go_on};
+use super::compiled::{CompiledBatch, go_on};
 use super::program::{BatchParam, FunctionResult};
 use super::table_param::TableParam;
 use bind::type_names::{data_type, in_list, table_type};
@@ -85,7 +85,7 @@ impl ParamCode {
 
 /// Compiled code of a module. Its parameters are its first variables.
 pub struct ModuleCode {
-    pub batch: Arc<Compiled>,
+    pub batch: Arc<CompiledBatch>,
     pub params: Vec<ParamCode>,
 }
 
@@ -115,7 +115,7 @@ pub fn compile(
     super::declared::check(&module.text, module.body(), &known, settings, go_on)?;
     let mut batch = match module.function() {
         Some(function) => compile_function(module, function, &typed, (settings, catalog), go_on)?,
-        None => Compiled::of_body(
+        None => CompiledBatch::of_body(
             &module.text,
             module.body().to_vec(),
             &typed,
@@ -140,7 +140,7 @@ fn compile_function(
     params: &[BatchParam],
     (settings, catalog): (ParseSettings, &Catalog),
     go_on: GoOn<'_>,
-) -> Result<Compiled, SqlError> {
+) -> Result<CompiledBatch, SqlError> {
     super::function_body::check(&module.text, function)?;
     let (body, result) = match &function.body {
         FunctionBody::Scalar { returns, body } => {
@@ -167,7 +167,7 @@ fn compile_function(
             return Err(SqlError::internal("an inline function has no code"));
         }
     };
-    Compiled::of_function(&module.text, body, params, result, settings, catalog, go_on)
+    CompiledBatch::of_function(&module.text, body, params, result, settings, catalog, go_on)
 }
 
 /// The parameters of a module that is there.

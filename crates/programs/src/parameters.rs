@@ -16,7 +16,7 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::cache::{BatchCache, CachedText, TextPlace};
-use super::compiled::Compiled;
+use super::compiled::CompiledBatch;
 use super::shape::shape;
 use bind::set_options::SessionOptions;
 use session::state::SessionCore;
@@ -24,7 +24,7 @@ use session::state::phases::{self, Phase};
 
 /// What runs for a text.
 pub struct ToRun {
-    pub batch: Arc<Compiled>,
+    pub batch: Arc<CompiledBatch>,
     /// Values of its first variables.
     pub vars: Vec<Value>,
     /// The batch is the text's shape.
@@ -32,7 +32,7 @@ pub struct ToRun {
 }
 
 impl ToRun {
-    fn own(batch: Arc<Compiled>) -> ToRun {
+    fn own(batch: Arc<CompiledBatch>) -> ToRun {
         ToRun { batch, vars: Vec::new(), shaped: false }
     }
 }

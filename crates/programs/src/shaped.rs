@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use syntax::ast::{Stmt, StmtKind};
 use types::SqlError;
 
-use super::compiled::{Bound, Compiled, Stamp};
+use super::compiled::{BoundOperation, CompiledBatch, Stamp};
 use super::program::Op;
 use dml::compile_dml;
 use plan::compile_query;
@@ -17,7 +17,7 @@ use session::state::SessionCore;
 
 /// The batch of all texts of one shape.
 pub struct Shape {
-    pub batch: Arc<Compiled>,
+    pub batch: Arc<CompiledBatch>,
     verdict: Mutex<Option<Verdict>>,
 }
 
@@ -47,7 +47,7 @@ impl Verdict {
 
 impl Shape {
     /// A shape of which nothing is known yet.
-    pub(crate) fn new(batch: Arc<Compiled>) -> Shape {
+    pub(crate) fn new(batch: Arc<CompiledBatch>) -> Shape {
         Shape { batch, verdict: Mutex::new(None) }
     }
 
@@ -73,7 +73,7 @@ impl Shape {
         let ([Op::Stmt(0)], [stmt]) = (program.ops.as_slice(), program.stmts.as_slice()) else {
             return false;
         };
-        let bound = Bound::make(core, &program.vars, &[], |env| bind_statement(stmt, env));
+        let bound = BoundOperation::make(core, &program.vars, &[], |env| bind_statement(stmt, env));
         let Ok((stamp, bound)) = bound else { return false };
         let may_run = stamp.temps.is_none() && bound.reads_points();
         if may_run && let Some(first) = self.batch.bound.lock().first_mut() {
@@ -83,13 +83,16 @@ impl Shape {
     }
 }
 
-fn bind_statement(stmt: &Stmt, env: &bind::env::CompileEnv<'_>) -> Result<Bound, SqlError> {
+fn bind_statement(
+    stmt: &Stmt,
+    env: &bind::env::CompileEnv<'_>,
+) -> Result<BoundOperation, SqlError> {
     match &stmt.kind {
         StmtKind::Select(query) if query.body.first_select().into.is_none() => {
-            compile_query(query, env).map(Bound::Query)
+            compile_query(query, env).map(BoundOperation::Query)
         }
         StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) => {
-            compile_dml(stmt, env).map(Bound::Dml)
+            compile_dml(stmt, env).map(BoundOperation::Dml)
         }
         _ => Err(SqlError::internal("a shape is of one of four statements")),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compiled::{Bound, Compiled};
+use super::compiled::{BoundOperation, CompiledBatch};
 use super::program::Op;
 use explain::ShownPlan;
 use session::asking::always;
@@ -10,7 +10,7 @@ use syntax::ast::Stmt;
 use types::Value;
 
 /// A statement's plan, if it is bound.
-fn shown(batch: &Compiled, op: usize) -> Option<ShownPlan<'static>> {
+fn shown(batch: &CompiledBatch, op: usize) -> Option<ShownPlan<'static>> {
     let Some(Op::Stmt(number)) = batch.program.ops.get(op) else { return None };
     let stmt = batch.program.stmts.get(*number as usize)?;
     let bound = batch.bound.lock().get(op)?.clone();
@@ -18,11 +18,15 @@ fn shown(batch: &Compiled, op: usize) -> Option<ShownPlan<'static>> {
 }
 
 /// The plan that a statement is bound to, if it is a query or a change.
-pub(crate) fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<ShownPlan<'static>> {
+pub(crate) fn of_bound(
+    batch: &CompiledBatch,
+    stmt: &Stmt,
+    bound: &BoundOperation,
+) -> Option<ShownPlan<'static>> {
     let mut shown = ShownPlan::of_statement(stmt.span.text(&batch.text), &always);
     match bound {
-        Bound::Query(plan) => explain::query(plan, &mut shown).ok()?,
-        Bound::Dml(plan) => explain::dml(plan, &mut shown).ok()?,
+        BoundOperation::Query(plan) => explain::query(plan, &mut shown).ok()?,
+        BoundOperation::Dml(plan) => explain::dml(plan, &mut shown).ok()?,
         _ => return None,
     }
     Some(shown)
@@ -35,12 +39,12 @@ pub fn lines(shown: &ShownPlan<'static>) -> Vec<String> {
 }
 
 /// The operators of a statement's plan.
-pub fn operators(batch: &Arc<Compiled>, op: usize) -> Option<Vec<String>> {
+pub fn operators(batch: &Arc<CompiledBatch>, op: usize) -> Option<Vec<String>> {
     Some(lines(&shown(batch, op)?))
 }
 
 /// The plans of some statements as one document; none where no statement is bound.
-pub fn document(batch: &Arc<Compiled>, ops: &[usize]) -> Option<String> {
+pub fn document(batch: &Arc<CompiledBatch>, ops: &[usize]) -> Option<String> {
     const BEGIN: &str = "<Statements>";
     const END: &str = "</Statements>";
     let mut whole: Option<String> = None;

@@ -11,40 +11,43 @@ use catalog::query_store::{Executions, QueryKey, Told};
 use exec::uses::PlanUses;
 
 use super::cache::BatchCache;
-use super::compiled::{Bound, Compiled};
+use super::compiled::{BoundOperation, CompiledBatch};
 use super::counts::Count;
 use super::program::Op;
 use super::shown_plan;
 use super::statement_text::{hash_of, offsets, query_hash};
 
-impl Bound {
+impl BoundOperation {
     fn uses(&self) -> Option<PlanUses> {
         match self {
-            Bound::Query(plan) => Some(PlanUses::of_query(plan)),
-            Bound::Dml(plan) => Some(plan.uses()),
-            Bound::Cursor(plan) => Some(PlanUses::of_query(&plan.query)),
-            Bound::Assign { .. }
-            | Bound::Condition(_)
-            | Bound::Scalars(_)
-            | Bound::Call(_)
-            | Bound::Into(_) => None,
+            BoundOperation::Query(plan) => Some(PlanUses::of_query(plan)),
+            BoundOperation::Dml(plan) => Some(plan.uses()),
+            BoundOperation::Cursor(plan) => Some(PlanUses::of_query(&plan.query)),
+            BoundOperation::Assign { .. }
+            | BoundOperation::Condition(_)
+            | BoundOperation::Scalars(_)
+            | BoundOperation::Call(_)
+            | BoundOperation::Into(_) => None,
         }
     }
 
     /// Expressions count for themselves.
     fn settle(&self) {
         match self {
-            Bound::Assign { value, .. } => value.settle(),
-            Bound::Condition(condition) => condition.settle(),
-            Bound::Scalars(scalars) => scalars.iter().for_each(|scalar| scalar.settle()),
-            Bound::Call(call) => call.arguments.iter().for_each(|scalar| scalar.settle()),
-            Bound::Query(_) | Bound::Dml(_) | Bound::Cursor(_) | Bound::Into(_) => {}
+            BoundOperation::Assign { value, .. } => value.settle(),
+            BoundOperation::Condition(condition) => condition.settle(),
+            BoundOperation::Scalars(scalars) => scalars.iter().for_each(|scalar| scalar.settle()),
+            BoundOperation::Call(call) => call.arguments.iter().for_each(|scalar| scalar.settle()),
+            BoundOperation::Query(_)
+            | BoundOperation::Dml(_)
+            | BoundOperation::Cursor(_)
+            | BoundOperation::Into(_) => {}
         }
     }
 
     /// It was made: the indexes that it would have liked to have.
     pub fn compiled(&self) {
-        if let Bound::Query(_) | Bound::Dml(_) | Bound::Cursor(_) = self
+        if let BoundOperation::Query(_) | BoundOperation::Dml(_) | BoundOperation::Cursor(_) = self
             && let Some(uses) = self.uses()
         {
             uses.missing.iter().for_each(|missing| missing.compiled());
@@ -58,7 +61,7 @@ fn now() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-impl Compiled {
+impl CompiledBatch {
     /// The number of the query or change that an operation is.
     pub fn statement_at(&self, at: usize) -> Option<usize> {
         match self.program.ops.get(at) {
@@ -69,11 +72,11 @@ impl Compiled {
 
     /// What a session has counted was done by the plan that the statement has: it is going to lose
     /// it.
-    pub fn settle_count(&self, at: usize, bound: &Bound, count: &Count) {
+    pub fn settle_count(&self, at: usize, bound: &BoundOperation, count: &Count) {
         self.settle_until(at, bound, count, None);
     }
 
-    fn settle_until(&self, at: usize, bound: &Bound, count: &Count, until: Option<u64>) {
+    fn settle_until(&self, at: usize, bound: &BoundOperation, count: &Count, until: Option<u64>) {
         let Some(executions) = count.unsettled() else { return };
         if let Some(uses) = bound.uses() {
             uses.ran(executions.times);
@@ -86,7 +89,7 @@ impl Compiled {
     }
 
     /// Tells the Query Store.
-    fn tell(&self, db: &Db, at: usize, bound: &Bound, executions: &Executions, now: u64) {
+    fn tell(&self, db: &Db, at: usize, bound: &BoundOperation, executions: &Executions, now: u64) {
         let Some(stmt) = self.statement_at(at).and_then(|number| self.program.stmts.get(number))
         else {
             return;
@@ -129,7 +132,7 @@ impl Compiled {
     }
 }
 
-impl Drop for Compiled {
+impl Drop for CompiledBatch {
     fn drop(&mut self) {
         self.settle(None);
     }

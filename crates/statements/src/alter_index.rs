@@ -8,7 +8,7 @@ use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::index::{constraint_kind, no_table, renew_changed};
-use super::view_index::{Indexed, resolve_indexed};
+use super::view_index::{IndexedObject, resolve_indexed};
 use catalog::errors;
 use catalog::{Db, IndexDef, IndexOptions, TableDef, fold_name};
 use ddl::work::SchemaChange;
@@ -67,8 +67,8 @@ impl MeantIndexes<'_> {
 impl StmtCtx<'_> {
     pub(super) fn alter_index(&mut self, stmt: &AlterIndex) -> Result<(), SqlError> {
         let (db, table) = match resolve_indexed(self.core, &stmt.table).map_err(no_table)? {
-            Indexed::Table(db, table) => (db, table),
-            Indexed::View(..) => {
+            IndexedObject::Table(db, table) => (db, table),
+            IndexedObject::View(..) => {
                 return Err(no_table(errors::invalid_object(&stmt.table.to_string())));
             }
         };

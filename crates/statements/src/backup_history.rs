@@ -9,7 +9,7 @@ use types::SqlError;
 use wal::Lsn;
 
 use catalog::clock;
-use instance::restore::Described;
+use instance::restore::DescribedDatabase;
 use session::state::SessionCore;
 
 /// device_type of files and of URLs.
@@ -61,7 +61,7 @@ pub(super) fn model_text(model: RecoveryModel) -> &'static str {
 /// Columns and values of backupset.
 fn set_row(header: &SetHeader, done: &BackupDone) -> Vec<(&'static str, String)> {
     let end = &done.end;
-    let about = Described::read(&header.engine);
+    let about = DescribedDatabase::read(&header.engine);
     let (days, ticks) = about.created;
     let bit = |b: bool| u8::from(b).to_string();
     vec![
@@ -126,7 +126,7 @@ fn set_row(header: &SetHeader, done: &BackupDone) -> Vec<(&'static str, String)>
 
 /// RESTORE HEADERONLY's Flags.
 pub(super) fn flags(header: &SetHeader) -> i32 {
-    let about = Described::read(&header.engine);
+    let about = DescribedDatabase::read(&header.engine);
     i32::from(about.read_only) * 8
         + i32::from(header.checksum) * 16
         + i32::from(header.begins_chain) * 64
@@ -173,7 +173,7 @@ pub(super) fn note_backup(
         names.join(", "),
         values.join(", ")
     ));
-    let about = Described::read(&header.engine);
+    let about = DescribedDatabase::read(&header.engine);
     for file in &header.files {
         let pages =
             done.end.pages.iter().find(|(id, _)| *id == file.id && !file.log).map_or(0, |p| p.1);

@@ -41,7 +41,7 @@ impl StmtCtx<'_> {
     pub(super) fn events(&mut self, kind: &StmtKind) -> Vec<RaisedEvent> {
         let mut raised = match of_server(kind) {
             Some(of_server) => of_server.events(),
-            None => Collected::of(self.core, kind),
+            None => CollectedEvents::of(self.core, kind),
         };
         raised.retain(|one| !self.triggers_of(one).is_empty());
         raised
@@ -145,7 +145,7 @@ impl StmtCtx<'_> {
 }
 
 /// Events of a database while they are collected.
-struct Collected<'c> {
+struct CollectedEvents<'c> {
     core: &'c mut SessionCore,
     events: Vec<RaisedEvent>,
 }
@@ -155,10 +155,10 @@ fn bare(name: &Ident) -> ObjectName {
     ObjectName { server: None, database: None, schema: None, name: name.clone() }
 }
 
-impl<'c> Collected<'c> {
+impl<'c> CollectedEvents<'c> {
     /// Those of a statement.
     fn of(core: &'c mut SessionCore, kind: &StmtKind) -> Vec<RaisedEvent> {
-        let mut all = Collected { core, events: Vec::new() };
+        let mut all = CollectedEvents { core, events: Vec::new() };
         match kind {
             StmtKind::CreateTable(s) => all.add("CREATE", "TABLE", &s.name),
             StmtKind::AlterTable(s) => all.add("ALTER", "TABLE", &s.name),

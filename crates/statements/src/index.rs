@@ -7,7 +7,7 @@ use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::statistics::check_free_index_name;
-use super::view_index::{Indexed, resolve_indexed};
+use super::view_index::{IndexedObject, resolve_indexed};
 use bind::filter::Filtered;
 use catalog::errors;
 use catalog::fold_name;
@@ -49,8 +49,8 @@ impl StmtCtx<'_> {
         let filtered = stmt.filter.as_ref().map(|_| (stmt.name.value.as_str(), shown.as_str()));
         let (fill_factor, options) = index_options::of_new(&stmt.options, stmt.unique, filtered)?;
         let (db, table) = match resolve_indexed(self.core, &stmt.table).map_err(no_table)? {
-            Indexed::Table(db, table) => (db, table),
-            Indexed::View(db, view) => return self.index_view(stmt, &db, &view),
+            IndexedObject::Table(db, table) => (db, table),
+            IndexedObject::View(db, view) => return self.index_view(stmt, &db, &view),
         };
         if table.of_view.is_some() && stmt.filter.is_some() {
             return Err(no_filter_on_view(&stmt.name.value, &shown));
@@ -129,9 +129,9 @@ impl StmtCtx<'_> {
             self.settle_missing(&item.table, looked)?;
         }
         let (db, table) = match found {
-            Ok(Indexed::Table(db, table)) => (db, table),
-            Ok(Indexed::View(..)) if if_exists => return Ok(()),
-            Ok(Indexed::View(..)) => return Err(errors::cannot_drop("index", &shown)),
+            Ok(IndexedObject::Table(db, table)) => (db, table),
+            Ok(IndexedObject::View(..)) if if_exists => return Ok(()),
+            Ok(IndexedObject::View(..)) => return Err(errors::cannot_drop("index", &shown)),
             Err(e) if e.number == 208 && if_exists => return Ok(()),
             Err(e) if e.number == 208 => return Err(errors::cannot_drop("index", &shown)),
             Err(e) => return Err(e),

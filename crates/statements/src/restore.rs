@@ -31,7 +31,7 @@ use catalog::registry::DbEntry;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::permit::PermitReach;
-use instance::restore::Described;
+use instance::restore::DescribedDatabase;
 
 impl StmtCtx<'_> {
     pub(super) fn restore(&mut self, stmt: &Restore) -> Result<(), SqlError> {
@@ -371,7 +371,7 @@ impl StmtCtx<'_> {
 
 /// Filegroups that were added since the last step.
 fn add_filegroups(entry: &mut DbEntry, header: &SetHeader) {
-    let now = Described::read(&header.engine).filegroups;
+    let now = DescribedDatabase::read(&header.engine).filegroups;
     entry.filegroups.extend(now.into_iter().skip(entry.filegroups.len()));
 }
 

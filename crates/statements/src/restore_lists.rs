@@ -12,7 +12,7 @@ use super::StmtCtx;
 use super::backup_errors::FailedCommand;
 use super::backup_history;
 use catalog::clock;
-use instance::restore::Described;
+use instance::restore::DescribedDatabase;
 use metadata::results::{column, send};
 use metadata::views::{LSN_NUMERIC, SYSNAME};
 
@@ -101,7 +101,7 @@ fn header_row(set: &SetEntry) -> Row {
     use DataType::{Bit, DateTime, Int, SmallInt, TinyInt};
     let h = &set.header;
     let end = set.end.clone().unwrap_or_default();
-    let about = Described::read(&h.engine);
+    let about = DescribedDatabase::read(&h.engine);
     let whole = |value: Value| if set.end.is_some() { value } else { Value::Null };
     let kind = match h.kind {
         SetKind::Full => "Database",
@@ -185,7 +185,7 @@ fn header_row(set: &SetEntry) -> Row {
 
 fn file_rows(set: &SetEntry) -> Vec<Row> {
     use DataType::{BigInt, Bit, Int};
-    let about = Described::read(&set.header.engine);
+    let about = DescribedDatabase::read(&set.header.engine);
     let end = set.end.clone().unwrap_or_default();
     let path = DataType::NVarChar(Len::N(260));
     let row = |file: &txn::backup::SetFile| -> Row {

@@ -27,7 +27,7 @@ fn shown(view: &ModuleDef) -> String {
 
 /// The table of a name whose indexes are meant: one, or that of an indexed view; or the view, which
 /// keeps no rows.
-pub enum Indexed {
+pub enum IndexedObject {
     Table(Arc<Db>, Arc<TableDef>),
     View(Arc<Db>, Arc<ModuleDef>),
 }
@@ -39,9 +39,9 @@ pub enum Indexed {
 pub(crate) fn resolve_indexed(
     core: &SessionCore,
     name: &ast::ObjectName,
-) -> Result<Indexed, SqlError> {
+) -> Result<IndexedObject, SqlError> {
     let missing = match resolve_table(core, name) {
-        Ok((db, table)) => return Ok(Indexed::Table(db, table)),
+        Ok((db, table)) => return Ok(IndexedObject::Table(db, table)),
         Err(e) => e,
     };
     if missing.number != 208 {
@@ -54,8 +54,8 @@ pub(crate) fn resolve_indexed(
         catalog.find_module(schema, &name.name.value).filter(|module| module.view().is_some());
     let Some(view) = view.cloned() else { return Err(missing) };
     match catalog.rows_of_view(view.object_id).cloned() {
-        Some(rows) => Ok(Indexed::Table(db, rows)),
-        None => Ok(Indexed::View(db, view)),
+        Some(rows) => Ok(IndexedObject::Table(db, rows)),
+        None => Ok(IndexedObject::View(db, view)),
     }
 }
 

@@ -17,7 +17,7 @@ use catalog::other::SequenceDef;
 use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, definition, load};
 
 /// What an expression of a computed column is.
-pub struct Bound {
+pub struct BoundComputed {
     computed: Computed,
     /// What it depends on besides the row, with the functions that it calls.
     pub nature: FunctionNature,
@@ -29,7 +29,7 @@ fn bind(
     table: &str,
     columns: &[NamedColumn],
     e: &ast::Expr,
-) -> Result<Bound, SqlError> {
+) -> Result<BoundComputed, SqlError> {
     let computed = with_binder(functions, db, |binder| {
         let computed = binder.new_computed(db, table, columns, e)?;
         let sequences: &[(Arc<Db>, Arc<SequenceDef>)] = &binder.sequences;
@@ -39,7 +39,7 @@ fn bind(
     let mut nature = FunctionNature::of_calls(functions, db, &computed.nature.called);
     nature.deterministic &= computed.nature.varies.is_none();
     nature.precise &= !is_imprecise(computed.ty);
-    Ok(Bound { computed, nature })
+    Ok(BoundComputed { computed, nature })
 }
 
 /// Binds the filter of an index or of statistics.
@@ -91,7 +91,7 @@ pub fn new_computed(
         None => format!("({})", single_quoted(text)),
     };
     let expr = Arc::new(load::parse_expression(&text)?);
-    let Bound { computed, nature } =
+    let BoundComputed { computed, nature } =
         bind(defaults.functions, &defaults.db, table, &named(columns), &expr)?;
     if computed.nature.methods_of_xml {
         return Err(method_of_xml(statement, table, name));

@@ -23,7 +23,7 @@ use logical::rights::OwnershipChain;
 use pages::PageTrace;
 use plan::QueryPlan;
 use plan::statistics::table_rows;
-use plan::watched::Watched;
+use plan::watched::WatchedTable;
 use session::state::core::SessionCore;
 use session::state::phases::{self, Phase};
 use types::{ResultRows, SqlError};
@@ -106,7 +106,7 @@ impl KeyTest {
     }
 
     /// The tables whose rows have decided how it is planned; of one that seeks, by which index.
-    pub fn watched(&self) -> &[Watched] {
+    pub fn watched(&self) -> &[WatchedTable] {
         &self.broken.needs.watched
     }
 

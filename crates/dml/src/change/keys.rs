@@ -40,7 +40,7 @@ pub struct Cascade(Arc<dyn CascadePlan>);
 
 /// The steps that foreign keys add to a change.
 #[derive(Default)]
-pub struct Keys {
+pub struct ForeignKeySteps {
     pub cascades: Vec<Cascade>,
     pub tests: Vec<KeyTest>,
 }
@@ -125,11 +125,11 @@ pub fn compile(
     catalog: &Catalog,
     change: &TableChange<'_>,
     compile_cascade: CompileCascade,
-) -> Result<Keys, SqlError> {
+) -> Result<ForeignKeySteps, SqlError> {
     let own = change.table.foreign_keys.iter().any(|key| !key.disabled);
     let referenced =
         catalog.referenced_by.get(&change.table.object_id).is_some_and(|list| !list.is_empty());
-    let mut keys = Keys::default();
+    let mut keys = ForeignKeySteps::default();
     if !own && !referenced {
         return Ok(keys);
     }
@@ -172,7 +172,11 @@ impl Steps<'_> {
     }
 
     /// New keys of this table have a parent.
-    fn parents_of_new(&self, key: &ForeignKeyDef, keys: &mut Keys) -> Result<(), SqlError> {
+    fn parents_of_new(
+        &self,
+        key: &ForeignKeyDef,
+        keys: &mut ForeignKeySteps,
+    ) -> Result<(), SqlError> {
         let TableChange { db, table, verb, .. } = self.change;
         if key.disabled || !self.sets(key.columns.iter().map(|(own, _)| *own)) {
             return Ok(());
@@ -195,7 +199,7 @@ impl Steps<'_> {
         &self,
         child: &Arc<TableDef>,
         key: &ForeignKeyDef,
-        keys: &mut Keys,
+        keys: &mut ForeignKeySteps,
     ) -> Result<(), SqlError> {
         let TableChange { db, table, action, verb, .. } = self.change;
         if key.disabled || !self.sets(key.columns.iter().map(|(_, other)| *other)) {

@@ -333,7 +333,7 @@ impl ChangePlan {
 }
 
 /// The rows of one table that a statement has written.
-pub struct Written {
+pub struct WrittenRows {
     /// How many.
     pub count: u64,
     /// As far as a later step reads them.
@@ -342,22 +342,22 @@ pub struct Written {
     _state: Option<Box<RunState>>,
 }
 
-impl Written {
+impl WrittenRows {
     /// The result of an execution that ends with this state.
-    pub fn new(count: u64, kept: Option<Box<KeptChange>>, state: RunState) -> Written {
-        Written { count, kept, _state: Some(Box::new(state)) }
+    pub fn new(count: u64, kept: Option<Box<KeptChange>>, state: RunState) -> WrittenRows {
+        WrittenRows { count, kept, _state: Some(Box::new(state)) }
     }
 
     /// The result of an execution that has kept no other rows.
     #[inline]
-    pub fn alone(count: u64, kept: Option<Box<KeptChange>>, rt: Rt<'_, '_>) -> Written {
+    pub fn alone(count: u64, kept: Option<Box<KeptChange>>, rt: Rt<'_, '_>) -> WrittenRows {
         let state = kept.is_some().then(|| Box::new(rt.suspend()));
-        Written { count, kept, _state: state }
+        WrittenRows { count, kept, _state: state }
     }
 }
 
-impl AsRef<Written> for Written {
-    fn as_ref(&self) -> &Written {
+impl AsRef<WrittenRows> for WrittenRows {
+    fn as_ref(&self) -> &WrittenRows {
         self
     }
 }

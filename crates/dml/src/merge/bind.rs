@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::{Action, Clause, JoinedCase, MergePlan, clauses};
+use super::{Clause, ClauseAction, JoinedCase, MergePlan, clauses};
 use crate::change::{self, ChangePlan, CompileCascade, TableChange, ViewChange};
 use crate::named::{check_changeable, inserted_columns, is_query, table_position, target_table};
 use crate::new_row::{NewRows, row_of, wrong_count};
-use crate::output::{self, BoundOutput, Images, OutputColumn, OutputScope};
+use crate::output::{self, BoundOutput, OutputColumn, OutputScope, PseudoTables};
 use crate::set::SetClause;
 use crate::through::{ThroughQuery, set_names};
 use crate::values::{default_of, into_column, masked_column};
@@ -34,7 +34,7 @@ use txn::locks::LockMode;
 use types::{SqlError, Value, msg};
 
 /// The two sides, as names see them.
-struct Sides {
+struct MergeSides {
     sources: Vec<FromSource>,
     target: FromSource,
     get: Get,
@@ -46,7 +46,7 @@ struct Sides {
 
 /// What the statement's clauses have come to.
 #[derive(Default)]
-struct Bound {
+struct BoundClauses {
     clauses: Vec<Clause>,
     /// Columns that INSERT gives values for, when there is one.
     inserted: Option<Vec<usize>>,
@@ -73,7 +73,7 @@ pub fn compile(
     let on = on(binder, &sides, &merge.on)?;
     binder.learn(&source);
     binder.learn(&sides.rows);
-    let mut bound = Bound::default();
+    let mut bound = BoundClauses::default();
     for clause in &merge.clauses {
         bound.clause(binder, &sides, clause)?;
     }
@@ -83,7 +83,7 @@ pub fn compile(
     let names = OutputScope {
         db: &db,
         table: &table,
-        images: Images::Both,
+        images: PseudoTables::Both,
         merge: true,
         others: sides.sources.clone(),
         columns: match &sides.through {
@@ -169,7 +169,7 @@ fn lock_rows(get: &mut Get, table: logical::hints::TableLock) {
 fn target(
     binder: &mut Binder<'_>,
     merge: &ast::Merge,
-) -> Result<(Sides, logical::hints::TableLock), SqlError> {
+) -> Result<(MergeSides, logical::hints::TableLock), SqlError> {
     if let ast::Target::Name(name) = &merge.target
         && is_query(binder, &merge.target)?
     {
@@ -197,7 +197,7 @@ fn target(
     scope.visible = true;
     let conditions = binder.policy_conditions(&get)?;
     let rows = Logical::Get(Arc::new(get.clone())).filtered(conditions);
-    Ok((Sides { sources, target, get, rows, through: None }, reading.table))
+    Ok((MergeSides { sources, target, get, rows, through: None }, reading.table))
 }
 
 /// 5318.
@@ -217,7 +217,7 @@ fn query_target(
     binder: &mut Binder<'_>,
     merge: &ast::Merge,
     name: &ast::ObjectName,
-) -> Result<(Sides, logical::hints::TableLock), SqlError> {
+) -> Result<(MergeSides, logical::hints::TableLock), SqlError> {
     let sources = std::mem::take(&mut binder.scope()?.sources).into_vec();
     let mut rows = binder.target_query(name)?;
     let target = std::mem::take(&mut binder.scope()?.sources).into_vec().into_iter().next();
@@ -242,7 +242,7 @@ fn query_target(
         check_changeable(binder, get.table.object_id)?;
     }
     binder.scope()?.visible = true;
-    Ok((Sides { sources, target, get, rows, through: Some(through) }, reading.table))
+    Ok((MergeSides { sources, target, get, rows, through: Some(through) }, reading.table))
 }
 
 /// The table of the query that the actions change.
@@ -285,7 +285,7 @@ fn changed_table(
     through.table_of(names.into_iter(), rows)
 }
 
-fn on(binder: &mut Binder<'_>, sides: &Sides, on: &ast::Expr) -> Result<Vec<Pred>, SqlError> {
+fn on(binder: &mut Binder<'_>, sides: &MergeSides, on: &ast::Expr) -> Result<Vec<Pred>, SqlError> {
     let scope = binder.scope()?;
     scope.sources = sides.of(JoinedCase::Both).into();
     scope.clause = Place::On;
@@ -294,7 +294,7 @@ fn on(binder: &mut Binder<'_>, sides: &Sides, on: &ast::Expr) -> Result<Vec<Pred
     Ok(preds)
 }
 
-impl Sides {
+impl MergeSides {
     /// The position in the table of a column that SET names. Errors: 207, 4405, 4406.
     fn position(&self, name: &str) -> Result<usize, SqlError> {
         match &self.through {
@@ -357,11 +357,11 @@ impl Sides {
     }
 }
 
-impl Bound {
+impl BoundClauses {
     fn clause(
         &mut self,
         binder: &mut Binder<'_>,
-        sides: &Sides,
+        sides: &MergeSides,
         clause: &ast::MergeClause,
     ) -> Result<(), SqlError> {
         let case = match clause.when {
@@ -379,7 +379,7 @@ impl Bound {
         let action = match &clause.action {
             MergeAction::Delete => {
                 self.deletes = true;
-                Action::Delete
+                ClauseAction::Delete
             }
             MergeAction::Update(list) => {
                 let values = list.iter().filter_map(|a| match a {
@@ -401,7 +401,7 @@ impl Bound {
                         .copied()
                         .collect::<Vec<_>>(),
                 );
-                Action::Update(set)
+                ClauseAction::Update(set)
             }
             MergeAction::Insert { columns, values } => {
                 let all: Vec<&ast::Expr> =
@@ -409,7 +409,7 @@ impl Bound {
                 let (columns, row) =
                     in_clause(binder, sides, case, &all, |b| insert(b, sides, columns, values))?;
                 self.inserted = Some(columns);
-                Action::Insert(row)
+                ClauseAction::Insert(row)
             }
         };
         self.clauses.push(Clause { case, condition, action });
@@ -423,9 +423,9 @@ impl Bound {
                 pred.columns(needed);
             }
             match &clause.action {
-                Action::Insert(row) => row.iter().for_each(|e| e.columns(needed)),
-                Action::Update(set) => set.needed(needed),
-                Action::Delete => {}
+                ClauseAction::Insert(row) => row.iter().for_each(|e| e.columns(needed)),
+                ClauseAction::Update(set) => set.needed(needed),
+                ClauseAction::Delete => {}
             }
         }
     }
@@ -437,9 +437,9 @@ impl Bound {
                 pred_slots(pred, cols)?;
             }
             match &mut clause.action {
-                Action::Insert(row) => row.iter_mut().try_for_each(|e| slots(e, cols))?,
-                Action::Update(set) => set.plan(cols)?,
-                Action::Delete => {}
+                ClauseAction::Insert(row) => row.iter_mut().try_for_each(|e| slots(e, cols))?,
+                ClauseAction::Update(set) => set.plan(cols)?,
+                ClauseAction::Delete => {}
             }
         }
         Ok(())
@@ -454,7 +454,7 @@ impl Bound {
 /// the other side is meant.
 fn in_clause<T>(
     binder: &mut Binder<'_>,
-    sides: &Sides,
+    sides: &MergeSides,
     case: JoinedCase,
     exprs: &[&ast::Expr],
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
@@ -474,7 +474,7 @@ fn in_clause<T>(
 
 fn insert(
     binder: &mut Binder<'_>,
-    sides: &Sides,
+    sides: &MergeSides,
     names: &[ast::Ident],
     values: &[ast::Expr],
 ) -> Result<(Vec<usize>, Vec<Expr>), SqlError> {
@@ -511,9 +511,9 @@ fn insert(
 fn join(
     binder: &mut Statement<'_>,
     source: Logical,
-    sides: Sides,
+    sides: MergeSides,
     on: Vec<Pred>,
-    bound: &mut Bound,
+    bound: &mut BoundClauses,
     output: Option<&BoundOutput>,
 ) -> Result<(plan::nodes::Plan, Vec<(usize, u16)>, Vec<ColId>), SqlError> {
     let get = sides.get;

@@ -58,7 +58,7 @@ pub struct MergePlan {
 struct Clause {
     case: JoinedCase,
     condition: Option<Pred>,
-    action: Action,
+    action: ClauseAction,
 }
 
 /// Which of the two sides a joined row has.
@@ -70,7 +70,7 @@ enum JoinedCase {
 }
 
 #[derive(Debug)]
-enum Action {
+enum ClauseAction {
     /// One expression for each column.
     Insert(Vec<Expr>),
     Update(SetClause),
@@ -86,7 +86,7 @@ impl MergePlan {
     /// The columns that its one kind of change changes; none where every index has to follow.
     pub fn changed(&self) -> Option<&[usize]> {
         match &self.clauses[..] {
-            [Clause { action: Action::Update(set), .. }] => set.unless_moved(&self.store),
+            [Clause { action: ClauseAction::Update(set), .. }] => set.unless_moved(&self.store),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Action, Clause, JoinedCase, MergePlan};
+use super::{Clause, ClauseAction, JoinedCase, MergePlan};
 use crate::change::{ChangePlan, KeptChange, finish_all};
 use crate::delete::RowDelete;
 use crate::loader::Loader;
@@ -32,7 +32,7 @@ type ChangeOne<'c> =
 
 /// Rows that were inserted, updated and deleted.
 #[derive(Default)]
-struct Counts {
+struct MergeCounts {
     inserted: u64,
     updated: u64,
     deleted: u64,
@@ -64,7 +64,7 @@ impl MergePlan {
             OutputOutlet::begin(self.output.as_ref(), ctx, out)?.holding(self.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let chosen = self.choose(&mut rt)?;
-        let mut counts = Counts::default();
+        let mut counts = MergeCounts::default();
         let new_rows = self.new_rows_ahead(&chosen, &mut rt)?;
         let [updated, deleted] = self.change_rows(&chosen, &mut rt, &mut out, &mut counts)?;
         let inserted = self.insert_rows(&chosen, new_rows, &mut rt, &mut out, &mut counts)?;
@@ -109,7 +109,7 @@ impl MergePlan {
                     let mut key = Vec::new();
                     encode_locator(&row[0], &mut key);
                     rt.reserve(key.len())?;
-                    let updates = matches!(clause.action, Action::Update(_));
+                    let updates = matches!(clause.action, ClauseAction::Update(_));
                     match met.insert(key, updates) {
                         None => {}
                         Some(before) if before || updates => return Err(twice()),
@@ -148,7 +148,7 @@ impl MergePlan {
         chosen: &[ChosenClause<'_>],
         rt: &mut Rt<'_, '_>,
         out: &mut OutputOutlet<'_>,
-        counts: &mut Counts,
+        counts: &mut MergeCounts,
     ) -> Result<[Option<Box<KeptChange>>; 2], SqlError> {
         let nothing = SetClause::default();
         let mut update = self
@@ -167,7 +167,7 @@ impl MergePlan {
         let mut slots = Vec::new();
         for (at, (row, clause)) in chosen.iter().enumerate() {
             match (&clause.action, &mut update, &mut delete) {
-                (Action::Update(set), Some(update), _) => {
+                (ClauseAction::Update(set), Some(update), _) => {
                     update.set = set;
                     update.ahead = ahead.remove(&at);
                     let mut one = |rt: &mut Rt<'_, '_>, row: StoredRow<'_>, slots: &[Value]| {
@@ -176,7 +176,7 @@ impl MergePlan {
                     counts.updated +=
                         self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
                 }
-                (Action::Delete, _, Some(delete)) => {
+                (ClauseAction::Delete, _, Some(delete)) => {
                     let mut one = |rt: &mut Rt<'_, '_>, row: StoredRow<'_>, slots: &[Value]| {
                         delete.one(rt, row, slots, out)
                     };
@@ -234,7 +234,7 @@ impl MergePlan {
         let mut ahead = HashMap::new();
         let Some(rows) = &self.inserts else { return Ok(ahead) };
         for (at, (row, clause)) in chosen.iter().enumerate() {
-            let Action::Insert(exprs) = &clause.action else { continue };
+            let ClauseAction::Insert(exprs) = &clause.action else { continue };
             if exprs.iter().any(Expr::has_subquery) {
                 rt.check_cancel()?;
                 let mut values = vec![Value::Null; self.store.table.columns.len()];
@@ -252,14 +252,14 @@ impl MergePlan {
         mut ahead: HashMap<usize, Vec<Value>>,
         rt: &mut Rt<'_, '_>,
         out: &mut OutputOutlet<'_>,
-        counts: &mut Counts,
+        counts: &mut MergeCounts,
     ) -> Result<Option<Box<KeptChange>>, SqlError> {
         let Some(rows) = &self.inserts else { return Ok(None) };
         let mut kept = rows.change.begin();
         let mut loader = Loader::new(&self.db, &self.store);
         let mut values = vec![Value::Null; self.store.table.columns.len()];
         for (at, (row, clause)) in chosen.iter().enumerate() {
-            let Action::Insert(exprs) = &clause.action else { continue };
+            let ClauseAction::Insert(exprs) = &clause.action else { continue };
             match ahead.remove(&at) {
                 Some(known) => values = known,
                 None => rows.compute(exprs, row, rt, &mut values)?,
@@ -291,7 +291,7 @@ fn values_ahead<'p>(
 ) -> Result<HashMap<usize, Vec<Value>>, SqlError> {
     let mut ahead = HashMap::new();
     for (at, (row, clause)) in chosen.iter().enumerate() {
-        let Action::Update(set) = &clause.action else { continue };
+        let ClauseAction::Update(set) = &clause.action else { continue };
         // A variable that is set has another value at each row, as it is changed.
         if set.has_subquery() && set.vars.is_empty() {
             rt.check_cancel()?;

@@ -10,7 +10,7 @@ use syntax::ast;
 use types::SqlError;
 
 /// What the compilations of one statement have in common.
-pub struct Changing<'a> {
+pub struct ChangingMember<'a> {
     pub env: &'a CompileEnv<'a>,
     pub options: &'a [ast::OptionItem],
     /// The statement gives variables values.
@@ -19,7 +19,7 @@ pub struct Changing<'a> {
     pub view: &'a PartitionedView,
 }
 
-impl<'a> Changing<'a> {
+impl<'a> ChangingMember<'a> {
     /// A binder for which the view is one of its tables.
     ///
     /// # Errors

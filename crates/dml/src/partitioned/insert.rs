@@ -4,7 +4,7 @@
 //! once for each, whichever table it is for; a row that belongs to no table ends the statement when
 //! all others are in theirs (4457), as what the tables say comes first.
 
-use super::super::change::{KeptChange, TableChange, Written, finish_all};
+use super::super::change::{KeptChange, TableChange, WrittenRows, finish_all};
 use super::super::insert_rows::{
     RowsToInsert as Given, bound_query, loads_file, query_values, values_source,
 };
@@ -12,7 +12,7 @@ use super::super::loader::Loader;
 use super::super::named::{InsertTarget, insert_target};
 use super::super::new_row::{NewRows, not_modifiable};
 use super::super::values::{column_value, column_value_into};
-use super::changing::Changing;
+use super::changing::ChangingMember;
 use super::domain::Routes;
 use super::members::MemberChange;
 use super::refusals;
@@ -40,7 +40,7 @@ use types::{SqlError, Value};
 /// A compiled INSERT.
 #[derive(Debug)]
 pub struct PartitionedInsert {
-    members: Vec<Receiver>,
+    members: Vec<ReceivingTable>,
     routes: Arc<Routes>,
     source: MemberRows,
     /// The values of the rows: by list, one for the first table and those of the same types, then
@@ -58,7 +58,7 @@ enum MemberRows {
 
 /// A table that rows go into.
 #[derive(Debug)]
-struct Receiver {
+struct ReceivingTable {
     rows: NewRows,
     lock: TableLock,
     /// The partitioning column.
@@ -73,7 +73,7 @@ struct Receiver {
 /// # Errors
 /// Those of INSERT; 271, 354, 4431 to 4439, 4448, 4449, 4454.
 pub fn compile(
-    changing: &Changing<'_>,
+    changing: &ChangingMember<'_>,
     insert: &ast::Insert,
 ) -> Result<(PartitionedInsert, Needs), SqlError> {
     let mut binder = changing.binder(0)?;
@@ -136,7 +136,7 @@ pub fn compile(
 /// Each table as the target, with the positions of the columns that get values, in the statement's
 /// order.
 fn targets(
-    changing: &Changing<'_>,
+    changing: &ChangingMember<'_>,
     binder: &mut Binder<'_>,
     insert: &ast::Insert,
 ) -> Result<Vec<(InsertTarget, Vec<usize>)>, SqlError> {
@@ -153,7 +153,7 @@ fn targets(
 }
 
 fn check(
-    changing: &Changing<'_>,
+    changing: &ChangingMember<'_>,
     insert: &ast::Insert,
     targets: &[(InsertTarget, Vec<usize>)],
 ) -> Result<(), SqlError> {
@@ -203,13 +203,13 @@ fn values(
 
 /// A table that rows go into; `list` is the newest list of values.
 fn receiver(
-    changing: &Changing<'_>,
+    changing: &ChangingMember<'_>,
     binder: &mut Statement<'_>,
     insert: &ast::Insert,
     at: usize,
     (target, columns): (&InsertTarget, &[usize]),
     list: usize,
-) -> Result<Receiver, SqlError> {
+) -> Result<ReceivingTable, SqlError> {
     let (db, table) = (&target.db, &target.table);
     let (first, member) = (&changing.view.members()[0], &changing.view.members()[at]);
     let hints = Hints::parse(table, &insert.hints)?;
@@ -228,9 +228,9 @@ fn receiver(
         for place in 0..changing.view.width() {
             from[member.column(place)?] = first.column(place)?;
         }
-        return Ok(Receiver { rows, lock: hints.write_lock()?, key, list: 0, from });
+        return Ok(ReceivingTable { rows, lock: hints.write_lock()?, key, list: 0, from });
     }
-    Ok(Receiver { rows, lock: hints.write_lock()?, key, list, from })
+    Ok(ReceivingTable { rows, lock: hints.write_lock()?, key, list, from })
 }
 
 /// The rows on their way into their tables.
@@ -264,7 +264,7 @@ impl PartitionedInsert {
     }
 
     fn lock(&self, needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        for Receiver { rows, lock, .. } in &self.members {
+        for ReceivingTable { rows, lock, .. } in &self.members {
             ctx.session.lock_table(&rows.db, &rows.store.table, *lock)?;
             rows.db.check_writable()?;
         }
@@ -348,7 +348,7 @@ impl PartitionedInsert {
     fn follow(
         &self,
         ctx: &mut ExecCtx<'_>,
-        mut written: Vec<Written>,
+        mut written: Vec<WrittenRows>,
         homeless: bool,
     ) -> Result<u64, SqlError> {
         if homeless {
@@ -371,14 +371,14 @@ impl FillingMembers<'_> {
     /// query.
     fn give(&mut self, at: usize, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let plan = self.plan;
-        let Receiver { rows, key, .. } = &plan.members[0];
+        let ReceivingTable { rows, key, .. } = &plan.members[0];
         let exprs = &plan.lists[0][at];
         let belongs = column_value(&exprs[*key], row, rt, &rows.db, &rows.store.table, *key)?;
         let Some(to) = plan.routes.find(&belongs) else {
             self.homeless = true;
             return Ok(());
         };
-        let (Receiver { rows, key, list, from, .. }, filled) =
+        let (ReceivingTable { rows, key, list, from, .. }, filled) =
             (&plan.members[to], &mut self.members[to]);
         let exprs = &plan.lists[*list][at];
         for (column, place) in filled.values.iter_mut().enumerate() {
@@ -397,7 +397,7 @@ impl FillingMembers<'_> {
 
     /// All rows were given: they are in their tables after this. Also gives whether some belongs to
     /// none.
-    fn finish(self, mut rt: Rt<'_, '_>) -> Result<(Vec<Written>, bool), SqlError> {
+    fn finish(self, mut rt: Rt<'_, '_>) -> Result<(Vec<WrittenRows>, bool), SqlError> {
         let mut counts = Vec::with_capacity(self.members.len());
         for filled in self.members {
             counts.push((filled.loader.finish(&mut rt)?, filled.kept));
@@ -405,7 +405,7 @@ impl FillingMembers<'_> {
         let mut state = Some(rt.suspend());
         let written = counts.into_iter().map(|(count, kept)| {
             // The first one holds what all of them are charged with.
-            Written::new(count, kept, state.take().unwrap_or_default())
+            WrittenRows::new(count, kept, state.take().unwrap_or_default())
         });
         Ok((written.collect(), self.homeless))
     }

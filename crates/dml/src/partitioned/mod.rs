@@ -21,7 +21,7 @@ mod turns;
 
 use std::sync::Arc;
 
-use super::change::{ChangePlan, CompileCascade, Written, finish_all};
+use super::change::{ChangePlan, CompileCascade, WrittenRows, finish_all};
 use super::delete::{self, DeletePlan};
 use super::source::{Purpose, RowClauses, dml_source};
 use super::through::set_names;
@@ -29,7 +29,7 @@ use super::update::{self, UpdatePlan};
 use crate::shown::ChangeSource;
 use bind::env::CompileEnv;
 use catalog::{Db, ModuleDef};
-use changing::Changing;
+use changing::ChangingMember;
 use domain::Routes;
 use exec::operators::context::ExecCtx;
 use insert::PartitionedInsert;
@@ -93,7 +93,7 @@ pub fn compile(
     let Some(union) = UnionView::of(env, db, view)? else { return Err(refused) };
     check_form(stmt)?;
     let view = union.partitioned(env)?;
-    let changing = Changing { env, options, assigns, cascade, view: &view };
+    let changing = ChangingMember { env, options, assigns, cascade, view: &view };
     let (work, needs) = match stmt {
         StmtKind::Insert(insert) => {
             let (insert, needs) = insert::compile(&changing, insert)?;
@@ -112,7 +112,7 @@ pub fn compile(
 }
 
 fn updates(
-    changing: &Changing<'_>,
+    changing: &ChangingMember<'_>,
     statement: &ast::Update,
 ) -> Result<(MemberPlans, Needs), SqlError> {
     let view = changing.view;
@@ -131,7 +131,7 @@ fn updates(
 }
 
 /// The places in the view of the columns that SET names.
-fn set_places(changing: &Changing<'_>, update: &ast::Update) -> Result<Vec<usize>, SqlError> {
+fn set_places(changing: &ChangingMember<'_>, update: &ast::Update) -> Result<Vec<usize>, SqlError> {
     let mut binder = changing.binder(0)?;
     binder.push_ctes(&update.ctes)?;
     let rows = RowClauses {
@@ -311,7 +311,7 @@ impl PartitionedPlan {
 fn follow<'p>(
     ctx: &mut ExecCtx<'_>,
     steps: impl Iterator<Item = &'p ChangePlan>,
-    written: &mut [Written],
+    written: &mut [WrittenRows],
 ) -> Result<(), SqlError> {
     let changes = steps.zip(written).map(|(steps, written)| (steps, written.kept.take()));
     let mut with_rows: Vec<_> =

@@ -11,17 +11,17 @@
 
 use std::sync::Arc;
 
-use super::super::change::{self, ChangePlan, KeptChange, TableChange, Written};
+use super::super::change::{self, ChangePlan, KeptChange, TableChange, WrittenRows};
 use super::super::delete::RowDelete;
 use super::super::loader::Loader;
 use super::super::new_row::NewRows;
 use super::super::output::OutputOutlet;
-use super::super::row_change::{Progress, RowChange};
+use super::super::row_change::{PageProgress, RowChange};
 use super::super::set::SetClause;
 use super::super::source::{Purpose, RowClauses, dml_source, plan_target};
 use super::super::target::{Limit, RowsTarget};
 use super::super::update::row::RowUpdate;
-use super::changing::Changing;
+use super::changing::ChangingMember;
 use super::domain::Routes;
 use super::refusals;
 use super::turns::in_turn;
@@ -67,7 +67,7 @@ pub struct MovePlan {
 /// # Errors
 /// Those of UPDATE.
 pub fn compile(
-    changing: &Changing<'_>,
+    changing: &ChangingMember<'_>,
     at: usize,
     binder: &mut Statement<'_>,
     update: &ast::Update,
@@ -175,14 +175,14 @@ struct LeavingRows {
 /// What a table's own rows have come to.
 struct OwnRows {
     /// All that were changed; what is kept of those that are gone.
-    rows: Written,
+    rows: WrittenRows,
     gone: u64,
     /// What is kept of those that are not.
     stayed: Option<Box<KeptChange>>,
 }
 
-impl AsRef<Written> for OwnRows {
-    fn as_ref(&self) -> &Written {
+impl AsRef<WrittenRows> for OwnRows {
+    fn as_ref(&self) -> &WrittenRows {
         &self.rows
     }
 }
@@ -230,11 +230,11 @@ impl MovePlan {
         let MovingRows { stay, go, gone, out, .. } = moving;
         let stayed = stay.finish(&mut rt)?;
         out.finish(&mut rt)?.send()?;
-        Ok(OwnRows { rows: Written::new(count, go.kept, rt.suspend()), gone, stayed })
+        Ok(OwnRows { rows: WrittenRows::new(count, go.kept, rt.suspend()), gone, stayed })
     }
 
     /// Inserts the rows that have come from other tables.
-    fn arrive(&self, rows: &RowStore, ctx: &mut ExecCtx<'_>) -> Result<Written, SqlError> {
+    fn arrive(&self, rows: &RowStore, ctx: &mut ExecCtx<'_>) -> Result<WrittenRows, SqlError> {
         let mut rt = Rt::new(ctx, &self.needs);
         let mut kept = self.rows.change.begin();
         let mut loader = Loader::new(&self.db, &self.store);
@@ -249,7 +249,7 @@ impl MovePlan {
             self.rows.load(&values, &mut loader, &mut kept, &mut rt)?;
         }
         let count = loader.finish(&mut rt)?;
-        Ok(Written::new(count, kept, rt.suspend()))
+        Ok(WrittenRows::new(count, kept, rt.suspend()))
     }
 }
 
@@ -296,7 +296,7 @@ impl RowChange for MovingRows<'_> {
         _: &RowBatch,
         _: &[usize],
         _: &RowSet,
-    ) -> Result<Progress, SqlError> {
+    ) -> Result<PageProgress, SqlError> {
         Err(SqlError::internal("rows that may move are found first, then changed"))
     }
 

@@ -2,7 +2,7 @@
 //! Guarantee: SET ROWCOUNT counts the rows of all of them, and is what it was when they have ended,
 //! also with an error.
 
-use super::super::change::Written;
+use super::super::change::WrittenRows;
 use exec::operators::context::ExecCtx;
 use types::SqlError;
 
@@ -10,7 +10,7 @@ use types::SqlError;
 ///
 /// # Errors
 /// The first of a part.
-pub fn in_turn<W: AsRef<Written>>(
+pub fn in_turn<W: AsRef<WrittenRows>>(
     ctx: &mut ExecCtx<'_>,
     parts: usize,
     part: impl FnMut(usize, &mut ExecCtx<'_>) -> Result<W, SqlError>,
@@ -22,7 +22,7 @@ pub fn in_turn<W: AsRef<Written>>(
 }
 
 /// `limit` rows; all for 0.
-fn up_to<W: AsRef<Written>>(
+fn up_to<W: AsRef<WrittenRows>>(
     ctx: &mut ExecCtx<'_>,
     parts: usize,
     limit: u64,

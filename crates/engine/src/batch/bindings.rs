@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use instance::OfInstance;
 use programs::cache::FoundBatch;
-use programs::compiled::{Bindings, Bound, Compiled, Stamp};
-use programs::counts::Counts;
+use programs::compiled::{Bindings, BoundOperation, CompiledBatch, Stamp};
+use programs::counts::BatchCounts;
 use session::state::SessionCore;
 use session::state::handles::DeclaredParameters;
 
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
-pub(super) type RunBindings = (Bindings, Arc<Counts>);
+pub(super) type RunBindings = (Bindings, Arc<BatchCounts>);
 
 /// Batches whose bindings a session keeps; one of them is the batch around its calls.
 const KEPT: usize = 9;
@@ -26,7 +26,7 @@ const LOOK_AGAIN: u32 = 64;
 
 /// What a session keeps of a batch.
 struct KeptBatch {
-    batch: Arc<Compiled>,
+    batch: Arc<CompiledBatch>,
     /// Not while a run has it.
     own: Option<RunBindings>,
     /// As what sp_executesql has found it.
@@ -59,7 +59,7 @@ impl SessionBindings {
         core.memory.bindings.as_mut()?.downcast_mut()
     }
 
-    fn batch(&mut self, batch: &Arc<Compiled>) -> Option<&mut KeptBatch> {
+    fn batch(&mut self, batch: &Arc<CompiledBatch>) -> Option<&mut KeptBatch> {
         self.list.iter_mut().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))
     }
 
@@ -88,7 +88,7 @@ impl SessionBindings {
 }
 
 /// The bindings to run a batch with: those of its last run in this session, else the shared ones.
-pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> RunBindings {
+pub(super) fn take(core: &mut SessionCore, batch: &Arc<CompiledBatch>) -> RunBindings {
     let place = SessionBindings::of(core).and_then(|kept| kept.batch(batch));
     match place.and_then(|kept| kept.own.take()) {
         Some(own) => own,
@@ -100,8 +100,8 @@ pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> RunBindings
 /// and where it is counted.
 pub(super) fn of_first(
     core: &SessionCore,
-    batch: &Arc<Compiled>,
-) -> Option<(Stamp, Bound, Arc<Counts>)> {
+    batch: &Arc<CompiledBatch>,
+) -> Option<(Stamp, BoundOperation, Arc<BatchCounts>)> {
     let kept = core.memory.bindings.as_ref()?.downcast_ref::<SessionBindings>()?;
     let kept = kept.list.iter().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))?;
     let (bound, counts) = kept.own.as_ref()?;
@@ -110,7 +110,7 @@ pub(super) fn of_first(
 }
 
 /// Keeps the bindings of a run that has ended.
-pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: RunBindings) {
+pub(super) fn keep(core: &mut SessionCore, batch: &Arc<CompiledBatch>, own: RunBindings) {
     match SessionBindings::of(core).and_then(|kept| kept.batch(batch)) {
         Some(kept) => kept.own = Some(own),
         None => add(core, batch, own),
@@ -118,7 +118,7 @@ pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: RunBindin
 }
 
 #[cold]
-fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: RunBindings) {
+fn add(core: &mut SessionCore, batch: &Arc<CompiledBatch>, own: RunBindings) {
     let generation = core.instance().batches().generation();
     let kept = core.memory.bindings.get_or_insert_with(|| Box::<SessionBindings>::default());
     let Some(kept) = kept.downcast_mut::<SessionBindings>() else { return };

@@ -14,7 +14,7 @@ use super::scope::Body;
 use catalog::{Db, ModuleDef};
 use exec::operators::context::ExecCtx;
 use programs::bound_call::{BoundCall, GivenArgument};
-use programs::compiled::{Bound, Stamp};
+use programs::compiled::{BoundOperation, Stamp};
 use programs::module::{ModuleCode, ParamCode, position};
 
 /// A call, and the code that it runs.
@@ -40,7 +40,7 @@ impl Run<'_> {
         if !self.is_bound(at) || !self.core.options.runs() {
             return None;
         }
-        let Some((_, Bound::Call(call))) = &self.bound[at] else { return None };
+        let Some((_, BoundOperation::Call(call))) = &self.bound[at] else { return None };
         Some((call.clone(), call.code.upgrade()?))
     }
 
@@ -106,7 +106,7 @@ impl Run<'_> {
         let (module, outputs) = (module.clone(), outputs.into());
         let call =
             Arc::new(BoundCall { module, code: Arc::downgrade(&code), arguments, given, outputs });
-        let bound = Some((stamp, Bound::Call(call.clone())));
+        let bound = Some((stamp, BoundOperation::Call(call.clone())));
         self.batch.bound.lock()[at].clone_from(&bound);
         self.bound[at] = bound;
         Ok(Some((call, code)))

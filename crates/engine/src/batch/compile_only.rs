@@ -13,7 +13,7 @@ use super::run::{Failure, Flow, Run};
 use bind::set_options::Showplan;
 use catalog::errors;
 use explain::ShownPlan;
-use programs::compiled::Bound;
+use programs::compiled::BoundOperation;
 use programs::program::Op;
 use session::output::{StatementKind, give_each};
 
@@ -90,9 +90,11 @@ impl Run<'_> {
         }
         // Types of parameters, columns and plans are shown to callers who may see the rows.
         match &self.bound[at] {
-            Some((_, Bound::Query(plan))) => self.core.check_rights(&plan.needs.rights)?,
-            Some((_, Bound::Dml(plan))) => self.core.check_rights(&plan.needs().rights)?,
-            Some((_, Bound::Cursor(plan))) => self.core.check_rights(&plan.needs().rights)?,
+            Some((_, BoundOperation::Query(plan))) => self.core.check_rights(&plan.needs.rights)?,
+            Some((_, BoundOperation::Dml(plan))) => self.core.check_rights(&plan.needs().rights)?,
+            Some((_, BoundOperation::Cursor(plan))) => {
+                self.core.check_rights(&plan.needs().rights)?
+            }
             _ => {}
         }
         if deducing {
@@ -120,15 +122,15 @@ impl Run<'_> {
     /// FMTONLY: the columns of what the statement would return, and no rows.
     fn show_columns(&mut self, at: usize) -> Result<(), Failure> {
         let columns = match &self.bound[at] {
-            Some((_, Bound::Query(plan))) => plan.columns(),
-            Some((_, Bound::Dml(plan))) => plan.columns(),
+            Some((_, BoundOperation::Query(plan))) => plan.columns(),
+            Some((_, BoundOperation::Dml(plan))) => plan.columns(),
             _ => &[],
         };
         if columns.is_empty() {
             return Ok(());
         }
         self.sink.columns(columns)?;
-        if let Some((_, Bound::Query(plan))) = &self.bound[at]
+        if let Some((_, BoundOperation::Query(plan))) = &self.bound[at]
             && let Some(browse) = &plan.browse
         {
             self.sink.origins(&origins::of_query(browse, columns, self.core.db().id()))?;
@@ -141,9 +143,9 @@ impl Run<'_> {
         let go_on = || programs::compiled::go_on(self.core);
         let mut shown = ShownPlan::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
-            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,
-            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown)?,
-            Some((_, Bound::Cursor(plan))) => explain::query(&plan.query, &mut shown)?,
+            Some((_, BoundOperation::Query(plan))) => explain::query(plan, &mut shown)?,
+            Some((_, BoundOperation::Dml(plan))) => explain::dml(plan, &mut shown)?,
+            Some((_, BoundOperation::Cursor(plan))) => explain::query(&plan.query, &mut shown)?,
             _ => {}
         }
         if self.core.options.showplan == Showplan::Xml {

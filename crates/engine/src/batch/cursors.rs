@@ -24,7 +24,7 @@ use exec::cursor::{Body, DeclaredIn, FetchTarget, Status};
 use exec::operators::context::RowSink;
 use exec::uses::PlanUses;
 use programs::cache::plan_bytes;
-use programs::compiled::Bound;
+use programs::compiled::BoundOperation;
 use session::output::StatementKind;
 use session::state::SessionCore;
 use session::state::cursors::{
@@ -174,11 +174,11 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
 
 /// Compiles a cursor in the state that the session is in.
 pub fn compile(core: &SessionCore, source: &CursorSource) -> Result<Arc<CursorPlan>, SqlError> {
-    let (_, bound) = Bound::make(core, &source.vars, &[], |env| {
-        Ok(Bound::Cursor(Arc::new(compile_cursor(source, env)?)))
+    let (_, bound) = BoundOperation::make(core, &source.vars, &[], |env| {
+        Ok(BoundOperation::Cursor(Arc::new(compile_cursor(source, env)?)))
     })?;
     match bound {
-        Bound::Cursor(plan) => Ok(plan),
+        BoundOperation::Cursor(plan) => Ok(plan),
         _ => Err(SqlError::internal("a cursor was expected")),
     }
 }
@@ -276,7 +276,7 @@ impl Run<'_> {
             update_of: def.for_update.clone().unwrap_or_default(),
             api: false,
         };
-        self.compile(at, |env| Ok(Bound::Cursor(Arc::new(compile_cursor(&source, env)?))))
+        self.compile(at, |env| Ok(BoundOperation::Cursor(Arc::new(compile_cursor(&source, env)?))))
     }
 
     fn new_cursor(
@@ -289,7 +289,7 @@ impl Run<'_> {
     ) -> Result<Arc<Cursor>, Failure> {
         let options = Options::of(def)?;
         self.bind_cursor(at, def)?;
-        let Some((_, Bound::Cursor(plan))) = &self.bound[at] else {
+        let Some((_, BoundOperation::Cursor(plan))) = &self.bound[at] else {
             return Err(SqlError::internal("a cursor was expected").into());
         };
         let plan = plan.clone();
@@ -411,13 +411,13 @@ impl Run<'_> {
         at: usize,
         fetch: &Fetch,
     ) -> Result<Arc<[(usize, DataType)]>, SqlError> {
-        if let Some((_, Bound::Into(into))) = &self.bound[at] {
+        if let Some((_, BoundOperation::Into(into))) = &self.bound[at] {
             return Ok(into.clone());
         }
         let vars = &self.batch.program.vars;
         let into: Arc<[_]> =
             fetch.into.iter().map(|name| vars.find(name)).collect::<Result<_, _>>()?;
-        let bound = (programs::compiled::Stamp::now(self.core), Bound::Into(into.clone()));
+        let bound = (programs::compiled::Stamp::now(self.core), BoundOperation::Into(into.clone()));
         self.bound[at] = Some(bound.clone());
         self.batch.bound.lock()[at] = Some(bound);
         Ok(into)

@@ -9,9 +9,9 @@ use types::{SqlError, Value};
 
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
-use bind::undeclared::Deduced;
+use bind::undeclared::DeducedParameter;
 use instance::OfInstance;
-use programs::compiled::{Compiled, go_on};
+use programs::compiled::{CompiledBatch, go_on};
 use session::output::{ColumnInfo, FirstError, Sink};
 use session::state::SessionCore;
 
@@ -66,12 +66,12 @@ pub fn undeclared(
     core: &mut SessionCore,
     text: &str,
     declarations: &str,
-) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
+) -> Result<Vec<(CompactString, DeducedParameter)>, SqlError> {
     let catalog = core.db().catalog();
     let params = declared_parameters(declarations, &catalog)?;
     let settings = core.options.parse_settings();
     let (batch, undeclared) =
-        Compiled::with_undeclared(text, &params, settings, &catalog, &|| go_on(core))?;
+        CompiledBatch::with_undeclared(text, &params, settings, &catalog, &|| go_on(core))?;
     let mut vars = vec![Value::Null; batch.parameters];
     let before = core.options.clone();
     core.options.noexec = true;

@@ -20,13 +20,13 @@ use catalog::{Catalog, errors, fold_name};
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::cache::{FoundBatch, LastFound, plan_bytes};
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use programs::module::{check_readonly, convert_argument};
 use programs::program::BatchParam;
 use programs::table_param::TableParam;
 use session::state::SessionCore;
-use session::state::handles::{DeclaredParameters, Parameter};
-use session::state::holdings::Holding;
+use session::state::handles::{DeclaredParameter, DeclaredParameters};
+use session::state::holdings::HoldingKind;
 use session::state::phases::{self, Phase};
 
 /// sp_prepare's option: tell the columns of the result.
@@ -34,7 +34,7 @@ const RETURN_METADATA: i64 = 1;
 
 /// A procedure whose argument is T-SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dynamic {
+pub enum DynamicProcedure {
     ExecuteSql,
     Prepare,
     Execute,
@@ -51,25 +51,25 @@ pub enum Dynamic {
     CursorChange,
 }
 
-impl Dynamic {
+impl DynamicProcedure {
     /// The procedure of a name.
-    pub fn find(name: &str) -> Option<Dynamic> {
-        const ALL: [(&str, Dynamic); 15] = [
-            ("sp_executesql", Dynamic::ExecuteSql),
-            ("sp_prepare", Dynamic::Prepare),
-            ("sp_execute", Dynamic::Execute),
-            ("sp_prepexec", Dynamic::PrepExec),
-            ("sp_prepexecrpc", Dynamic::PrepExecRpc),
-            ("sp_unprepare", Dynamic::Unprepare),
-            ("sp_cursor", Dynamic::CursorChange),
-            ("sp_cursoropen", Dynamic::CursorOpen),
-            ("sp_cursorprepare", Dynamic::CursorPrepare),
-            ("sp_cursorexecute", Dynamic::CursorExecute),
-            ("sp_cursorprepexec", Dynamic::CursorPrepExec),
-            ("sp_cursorunprepare", Dynamic::Unprepare),
-            ("sp_cursorfetch", Dynamic::CursorFetch),
-            ("sp_cursoroption", Dynamic::CursorOption),
-            ("sp_cursorclose", Dynamic::CursorClose),
+    pub fn find(name: &str) -> Option<DynamicProcedure> {
+        const ALL: [(&str, DynamicProcedure); 15] = [
+            ("sp_executesql", DynamicProcedure::ExecuteSql),
+            ("sp_prepare", DynamicProcedure::Prepare),
+            ("sp_execute", DynamicProcedure::Execute),
+            ("sp_prepexec", DynamicProcedure::PrepExec),
+            ("sp_prepexecrpc", DynamicProcedure::PrepExecRpc),
+            ("sp_unprepare", DynamicProcedure::Unprepare),
+            ("sp_cursor", DynamicProcedure::CursorChange),
+            ("sp_cursoropen", DynamicProcedure::CursorOpen),
+            ("sp_cursorprepare", DynamicProcedure::CursorPrepare),
+            ("sp_cursorexecute", DynamicProcedure::CursorExecute),
+            ("sp_cursorprepexec", DynamicProcedure::CursorPrepExec),
+            ("sp_cursorunprepare", DynamicProcedure::Unprepare),
+            ("sp_cursorfetch", DynamicProcedure::CursorFetch),
+            ("sp_cursoroption", DynamicProcedure::CursorOption),
+            ("sp_cursorclose", DynamicProcedure::CursorClose),
         ];
         ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, dynamic)| *dynamic)
     }
@@ -101,13 +101,13 @@ impl PreparedText {
 impl Run<'_> {
     pub(super) fn dynamic(
         &mut self,
-        dynamic: Dynamic,
+        dynamic: DynamicProcedure,
         args: Vec<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         let mut args = args.into_iter();
         match dynamic {
-            Dynamic::ExecuteSql => self.execute_sql(args),
-            Dynamic::Prepare => {
+            DynamicProcedure::ExecuteSql => self.execute_sql(args),
+            DynamicProcedure::Prepare => {
                 let handle = args.next();
                 let declared = self.declared(args.next())?;
                 let text = text_of("sp_prepare", args.next())?;
@@ -120,7 +120,7 @@ impl Run<'_> {
                 self.keep(handle, prepared)?;
                 Ok((Flow::Next, 0))
             }
-            Dynamic::PrepExec => {
+            DynamicProcedure::PrepExec => {
                 let handle = args.next();
                 let declared = self.declared(args.next())?;
                 let text = text_of("sp_prepexec", args.next())?;
@@ -132,8 +132,8 @@ impl Run<'_> {
                 self.keep(handle, prepared.clone())?;
                 self.run_text(&prepared.declared, &batch, args)
             }
-            Dynamic::PrepExecRpc => self.prep_exec_rpc(args),
-            Dynamic::Execute => {
+            DynamicProcedure::PrepExecRpc => self.prep_exec_rpc(args),
+            DynamicProcedure::Execute => {
                 let handle = args.next();
                 if let Some(call) = self.prepared_call(handle.as_ref()) {
                     return self.run_prepared_call(&call, args);
@@ -141,7 +141,7 @@ impl Run<'_> {
                 let (prepared, batch) = self.prepared(handle)?;
                 self.run_text(&prepared.declared, &batch, args)
             }
-            Dynamic::Unprepare => {
+            DynamicProcedure::Unprepare => {
                 let number = self.handle(args.next())?;
                 if self.forget(number) {
                     Ok((Flow::Next, 0))
@@ -149,14 +149,14 @@ impl Run<'_> {
                     Err(no_handle(number).into())
                 }
             }
-            Dynamic::CursorOpen => self.cursor_open(args),
-            Dynamic::CursorPrepare => self.cursor_prepare(args),
-            Dynamic::CursorExecute => self.cursor_execute(args),
-            Dynamic::CursorPrepExec => self.cursor_prep_exec(args),
-            Dynamic::CursorFetch => self.cursor_fetch(args),
-            Dynamic::CursorOption => self.cursor_option(args),
-            Dynamic::CursorClose => self.cursor_close(args),
-            Dynamic::CursorChange => self.cursor_change(args),
+            DynamicProcedure::CursorOpen => self.cursor_open(args),
+            DynamicProcedure::CursorPrepare => self.cursor_prepare(args),
+            DynamicProcedure::CursorExecute => self.cursor_execute(args),
+            DynamicProcedure::CursorPrepExec => self.cursor_prep_exec(args),
+            DynamicProcedure::CursorFetch => self.cursor_fetch(args),
+            DynamicProcedure::CursorOption => self.cursor_option(args),
+            DynamicProcedure::CursorClose => self.cursor_close(args),
+            DynamicProcedure::CursorChange => self.cursor_change(args),
         }
     }
 
@@ -210,7 +210,11 @@ impl Run<'_> {
     }
 
     /// The columns of what a prepared text returns.
-    fn describe(&mut self, prepared: &PreparedText, batch: &Arc<Compiled>) -> Result<(), Failure> {
+    fn describe(
+        &mut self,
+        prepared: &PreparedText,
+        batch: &Arc<CompiledBatch>,
+    ) -> Result<(), Failure> {
         let mut vars = vec![Value::Null; prepared.declared.list.len()];
         let tables = prepared.declared.list.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
         let tables = tables
@@ -226,9 +230,9 @@ impl Run<'_> {
     /// Gives a number back; false when it is none.
     pub(super) fn forget(&mut self, number: i32) -> bool {
         if let Some(prepared) = self.core.objects.handles.get::<PreparedText>(number) {
-            self.core.memory.holdings.remove(Holding::Prepared, prepared.bytes());
+            self.core.memory.holdings.remove(HoldingKind::Prepared, prepared.bytes());
         } else if let Some(call) = self.core.objects.handles.get::<PreparedCall>(number) {
-            self.core.memory.holdings.remove(Holding::Prepared, call.bytes());
+            self.core.memory.holdings.remove(HoldingKind::Prepared, call.bytes());
         }
         self.core.objects.handles.remove(number)
     }
@@ -250,7 +254,7 @@ impl Run<'_> {
         prepared: Arc<dyn Any + Send + Sync>,
         bytes: usize,
     ) -> Result<(), SqlError> {
-        self.core.memory.holdings.add(Holding::Prepared, bytes)?;
+        self.core.memory.holdings.add(HoldingKind::Prepared, bytes)?;
         let number = self.core.objects.handles.add(prepared);
         match handle.and_then(|handle| handle.output) {
             Some(slot) => self.give_back(slot, DataType::Int, &Value::Int(number)),
@@ -285,7 +289,7 @@ impl Run<'_> {
     fn run_text(
         &mut self,
         declared: &DeclaredParameters,
-        batch: &Arc<Compiled>,
+        batch: &Arc<CompiledBatch>,
         args: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         let params = &declared.list;
@@ -350,11 +354,15 @@ impl Run<'_> {
 
 /// Which parameter an argument is for: by its name if it has one, which clients may write without
 /// `@`.
-fn position(params: &[Parameter], name: Option<&str>, at: usize) -> Result<usize, SqlError> {
+fn position(
+    params: &[DeclaredParameter],
+    name: Option<&str>,
+    at: usize,
+) -> Result<usize, SqlError> {
     let found = match name.map(|name| fold_name(name.trim_start_matches('@'))) {
         None => Some(at).filter(|at| *at < params.len()),
         Some(name) => {
-            let bare = |p: &Parameter| fold_name(p.name.trim_start_matches('@')) == name;
+            let bare = |p: &DeclaredParameter| fold_name(p.name.trim_start_matches('@')) == name;
             // Mostly they come in order.
             match params.get(at) {
                 Some(param) if bare(param) => Some(at),
@@ -401,7 +409,10 @@ pub fn declared_parameters(
 }
 
 /// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.
-fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter>, SqlError> {
+fn parse_parameters(
+    definition: &str,
+    catalog: &Catalog,
+) -> Result<Vec<DeclaredParameter>, SqlError> {
     if definition.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -441,7 +452,12 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
         }
         check_readonly(name, readonly, table.is_some())?;
         if table.is_some() {
-            params.push(Parameter { name: name.clone(), ty: DataType::Int, default: None, table });
+            params.push(DeclaredParameter {
+                name: name.clone(),
+                ty: DataType::Int,
+                default: None,
+                table,
+            });
             continue;
         }
         let ty = type_names::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
@@ -452,7 +468,7 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
                 Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
             }
         };
-        params.push(Parameter { name: name.clone(), ty, default, table: None });
+        params.push(DeclaredParameter { name: name.clone(), ty, default, table: None });
     }
     Ok(params)
 }

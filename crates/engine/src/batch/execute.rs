@@ -2,7 +2,7 @@
 //! (`scope`).
 
 use super::call::static_type;
-use super::dynamic::Dynamic;
+use super::dynamic::DynamicProcedure;
 use super::function;
 use compact_str::CompactString;
 use instance::OfInstance;
@@ -163,7 +163,7 @@ impl Run<'_> {
         args: Vec<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         // What drivers call for each statement, mostly by its number: the name is a plain one.
-        if let Some(dynamic) = Dynamic::find(shown) {
+        if let Some(dynamic) = DynamicProcedure::find(shown) {
             let plan = phases::enter(Phase::Plan);
             self.core.check_here()?;
             drop(plan);
@@ -598,7 +598,7 @@ impl Run<'_> {
 pub(super) enum ExecuteTarget {
     System(procedures::Procedure),
     /// sp_executesql and similar procedures.
-    Dynamic(Dynamic),
+    Dynamic(DynamicProcedure),
     Module(Arc<ModuleDef>),
     /// A procedure of another database that every database has; the current database stays. The
     /// names in one of master are those of master, in a temporary one those of the current
@@ -613,7 +613,7 @@ pub(super) enum ExecuteTarget {
 impl ExecuteTarget {
     /// The procedure of the system that a name means in every database.
     fn of_system(name: &str) -> Result<Option<ExecuteTarget>, SqlError> {
-        if let Some(dynamic) = Dynamic::find(name) {
+        if let Some(dynamic) = DynamicProcedure::find(name) {
             return Ok(Some(ExecuteTarget::Dynamic(dynamic)));
         }
         match procedures::find(name) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{SqlError, msg};
 
-use super::dynamic::{Dynamic, number_of, text_of};
+use super::dynamic::{DynamicProcedure, number_of, text_of};
 use super::execute::{ExecuteTarget, object_name};
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
@@ -72,9 +72,10 @@ impl Run<'_> {
     ) -> Result<(Arc<catalog::Db>, ExecuteTarget), Failure> {
         let name = object_name(&call.name).ok_or_else(|| errors::no_procedure(&call.name))?;
         match self.find_called(&name, &call.name)? {
-            (_, ExecuteTarget::Dynamic(Dynamic::PrepExecRpc | Dynamic::Execute)) => {
-                Err(errors::not_supported("sp_prepexecrpc of a prepared call").into())
-            }
+            (
+                _,
+                ExecuteTarget::Dynamic(DynamicProcedure::PrepExecRpc | DynamicProcedure::Execute),
+            ) => Err(errors::not_supported("sp_prepexecrpc of a prepared call").into()),
             found => Ok(found),
         }
     }

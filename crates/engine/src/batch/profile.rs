@@ -7,7 +7,7 @@ use types::{ResultRows, Value};
 
 use super::run::{Failure, Run};
 use explain::{MeasuredStatement, ShownPlan};
-use programs::compiled::Bound;
+use programs::compiled::BoundOperation;
 use session::output::{StatementKind, give_each};
 use session::state::profile::Profile;
 
@@ -31,8 +31,8 @@ impl Run<'_> {
         let go_on = || programs::compiled::go_on(self.core);
         let mut shown = ShownPlan::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
-            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,
-            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown)?,
+            Some((_, BoundOperation::Query(plan))) => explain::query(plan, &mut shown)?,
+            Some((_, BoundOperation::Dml(plan))) => explain::dml(plan, &mut shown)?,
             _ => return Ok(()),
         }
         let measured = MeasuredStatement { profile, rows: self.core.run.results.rowcount };

@@ -16,14 +16,14 @@ use bind::type_names::type_of;
 use catalog::{Db, ModuleKind, errors};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
-use programs::compiled::Bound;
+use programs::compiled::BoundOperation;
 use session::output::{
     ColumnInfo, ColumnOrigins, MadeRows, OutputParameter, SessionChange, Sink, StatementEnd,
     StatementKind,
 };
 
 /// What one result set is to be.
-enum Shape {
+enum ExpectedResult {
     Columns(Vec<ColumnInfo>),
     /// The text of a FOR XML, as it is.
     ForXml,
@@ -32,7 +32,7 @@ enum Shape {
 /// Gives the client what was declared of what is sent.
 struct Declared<'s> {
     client: &'s mut dyn Sink,
-    shapes: &'s [Shape],
+    shapes: &'s [ExpectedResult],
     /// Result sets that have begun.
     begun: usize,
     /// Of the current set: the types that are sent.
@@ -47,7 +47,7 @@ struct Declared<'s> {
 
 impl<'s> Declared<'s> {
     /// What the current set is to be.
-    fn shape(&self) -> Option<&'s Shape> {
+    fn shape(&self) -> Option<&'s ExpectedResult> {
         self.begun.checked_sub(1).and_then(|at| self.shapes.get(at))
     }
 }
@@ -60,7 +60,7 @@ impl Sink for Declared<'_> {
         self.begun += 1;
         self.converts = false;
         match shape {
-            Shape::ForXml => {
+            ExpectedResult::ForXml => {
                 if let [column] = sent
                     && column.name == XML_COLUMN
                 {
@@ -69,7 +69,7 @@ impl Sink for Declared<'_> {
                 let [column] = sent else { return Err(other_count(1, self.begun, sent.len())) };
                 Err(no_conversion("ntext", 0, self.begun, column.ty.base_name()))
             }
-            Shape::Columns(columns) => {
+            ExpectedResult::Columns(columns) => {
                 if columns.len() != sent.len() {
                     return Err(other_count(columns.len(), self.begun, sent.len()));
                 }
@@ -102,7 +102,7 @@ impl Sink for Declared<'_> {
     }
 
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
-        let Some(Shape::Columns(columns)) = self.shape().filter(|_| self.converts) else {
+        let Some(ExpectedResult::Columns(columns)) = self.shape().filter(|_| self.converts) else {
             return self.client.rows(rows);
         };
         let (set, sent, dialect) = (self.begun, &self.sent, self.dialect);
@@ -190,11 +190,11 @@ impl Run<'_> {
     }
 
     /// FMTONLY: the columns that are declared, whatever is called.
-    fn show_declared(&mut self, shapes: &[Shape]) -> Result<Flow, Failure> {
+    fn show_declared(&mut self, shapes: &[ExpectedResult]) -> Result<Flow, Failure> {
         for shape in shapes {
             match shape {
-                Shape::Columns(columns) => self.sink.columns(columns)?,
-                Shape::ForXml => self.sink.columns(&[ColumnInfo::new(
+                ExpectedResult::Columns(columns) => self.sink.columns(columns)?,
+                ExpectedResult::ForXml => self.sink.columns(&[ColumnInfo::new(
                     XML_COLUMN,
                     DataType::NVarChar(types::Len::Max),
                     true,
@@ -205,9 +205,9 @@ impl Run<'_> {
         Ok(Flow::Next)
     }
 
-    fn shape(&mut self, set: &ResultSetDef) -> Result<Shape, SqlError> {
+    fn shape(&mut self, set: &ResultSetDef) -> Result<ExpectedResult, SqlError> {
         let columns = match set {
-            ResultSetDef::ForXml => return Ok(Shape::ForXml),
+            ResultSetDef::ForXml => return Ok(ExpectedResult::ForXml),
             ResultSetDef::Columns(columns) => {
                 let db = self.core.db().clone();
                 columns
@@ -218,7 +218,7 @@ impl Run<'_> {
             ResultSetDef::Object(name) => self.columns_of_object(name)?,
             ResultSetDef::Type(name) => self.columns_of_type(name)?,
         };
-        Ok(Shape::Columns(columns))
+        Ok(ExpectedResult::Columns(columns))
     }
 
     /// The columns of a table, a view or a function. Error: 11533.
@@ -253,10 +253,12 @@ impl Run<'_> {
         let stmts = syntax::parse(&text).map_err(errors::syntax_error)?;
         let [stmt] = stmts.as_slice() else { return Err(none()) };
         let StmtKind::Select(query) = &stmt.kind else { return Err(none()) };
-        let bound = Bound::make(self.core, &self.batch.program.vars, self.vars, |env| {
-            Ok(Bound::Query(plan::compile_query(query, env)?))
+        let bound = BoundOperation::make(self.core, &self.batch.program.vars, self.vars, |env| {
+            Ok(BoundOperation::Query(plan::compile_query(query, env)?))
         });
-        let (_, Bound::Query(plan)) = bound.map_err(|_| none())? else { return Err(none()) };
+        let (_, BoundOperation::Query(plan)) = bound.map_err(|_| none())? else {
+            return Err(none());
+        };
         // Whoever may not see the object is not told what it looks like.
         self.core.check_rights(&plan.needs().rights).map_err(|_| none())?;
         // They are columns of the object in name and type alone.

@@ -6,7 +6,7 @@ use types::{DataType, SqlError};
 
 use super::run::{BatchEnd, Flow, Outputs, Run};
 use programs::arguments::Arg;
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use session::output::Sink;
 use session::state::SessionCore;
 
@@ -39,7 +39,7 @@ pub fn call(
 
 /// The batch around a call: it has no text and no variables. All sessions of the process have the
 /// same one: each keeps its bindings, so as not to meet the others at what is shared of it.
-fn nothing() -> &'static Arc<Compiled> {
-    static NOTHING: OnceLock<Arc<Compiled>> = OnceLock::new();
-    NOTHING.get_or_init(|| Arc::new(Compiled::empty()))
+fn nothing() -> &'static Arc<CompiledBatch> {
+    static NOTHING: OnceLock<Arc<CompiledBatch>> = OnceLock::new();
+    NOTHING.get_or_init(|| Arc::new(CompiledBatch::empty()))
 }

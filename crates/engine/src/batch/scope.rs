@@ -13,7 +13,7 @@ use bind::set_options::CurrentOptions;
 use catalog::{Db, ModuleDef, ModuleSettings};
 use ddl::temps;
 use logical::rights::OwnershipChain;
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use session::output::SessionChange;
 
 /// What runs in a scope.
@@ -30,7 +30,7 @@ pub(super) enum Body<'m> {
 
 impl Body<'_> {
     /// Sets the options that it was compiled under: where they are set already nothing changes.
-    fn set(self, options: &mut CurrentOptions, code: &Compiled) {
+    fn set(self, options: &mut CurrentOptions, code: &CompiledBatch) {
         match self {
             Body::Text => {
                 if options.parse_settings() != code.settings {
@@ -58,7 +58,7 @@ impl Run<'_> {
     /// SCOPE_IDENTITY() and what `inserted` means are the caller's again afterwards.
     pub(super) fn in_scope(
         &mut self,
-        code: &Arc<Compiled>,
+        code: &Arc<CompiledBatch>,
         vars: &mut Vec<Value>,
         body: Body<'_>,
     ) -> Result<(Flow, i32), Failure> {

@@ -17,8 +17,8 @@ use super::run::{BatchEnd, Failure, change, fail_batch, query};
 use catalog::errors;
 use dml::{DmlPlan, ExpectedRow};
 use plan::QueryPlan;
-use programs::compiled::{Bound, Compiled, Stamp};
-use programs::counts::Counts;
+use programs::compiled::{BoundOperation, CompiledBatch, Stamp};
+use programs::counts::BatchCounts;
 use programs::program::Op;
 use session::output::{Sink, StatementKind};
 use session::state::SessionCore;
@@ -36,12 +36,12 @@ pub(crate) struct ShortStatement {
     stamp: Stamp,
     plan: ShortPlan,
     kind: StatementKind,
-    counts: Arc<Counts>,
+    counts: Arc<BatchCounts>,
 }
 
 impl ShortStatement {
     /// What a batch is that has run just now; nothing where it is more than one such statement.
-    pub(crate) fn of(core: &mut SessionCore, batch: &Arc<Compiled>) -> Option<ShortStatement> {
+    pub(crate) fn of(core: &mut SessionCore, batch: &Arc<CompiledBatch>) -> Option<ShortStatement> {
         let program = &batch.program;
         let ([Op::Stmt(0)], [stmt], []) =
             (&program.ops[..], &program.stmts[..], &program.tries[..])
@@ -57,8 +57,8 @@ impl ShortStatement {
         }
         let (stamp, bound, counts) = bindings::of_first(core, batch)?;
         let plan = match bound {
-            Bound::Dml(plan) if plan.is_point() => ShortPlan::Dml(plan),
-            Bound::Query(plan) if plan.point => ShortPlan::Query(plan),
+            BoundOperation::Dml(plan) if plan.is_point() => ShortPlan::Dml(plan),
+            BoundOperation::Query(plan) if plan.point => ShortPlan::Query(plan),
             _ => return None,
         };
         Some(ShortStatement {
@@ -113,7 +113,7 @@ impl ShortStatement {
         &self,
         core: &mut SessionCore,
         sink: &mut dyn Sink,
-        batch: &Arc<Compiled>,
+        batch: &Arc<CompiledBatch>,
         vars: &mut Vec<Value>,
         ahead: Option<ExpectedRow>,
     ) -> Option<Result<BatchEnd, Failure>> {

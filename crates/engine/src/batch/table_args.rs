@@ -9,7 +9,7 @@ use types::{SqlError, Value, msg};
 
 use super::run::Run;
 use super::trigger::{MAX_NESTING, too_deep};
-use crate::typed_rows::Typed;
+use crate::typed_rows::TypedRows;
 use bind::env::VarScope;
 use catalog::TableDef;
 use catalog::names::quote;
@@ -152,7 +152,7 @@ impl Run<'_> {
                 Ok(true)
             }
         };
-        let mut typed = Typed {
+        let mut typed = TypedRows {
             rows: &mut next,
             table,
             columns: &columns,

@@ -7,9 +7,9 @@ use types::DataType;
 
 use super::execute::ExecuteTarget;
 use super::run::{Failure, Run};
-use bind::undeclared::Deduced;
+use bind::undeclared::DeducedParameter;
 use exec::operators::scalar::compile_scalar;
-use programs::compiled::Bound;
+use programs::compiled::BoundOperation;
 use programs::module::{params_of, position};
 
 impl Run<'_> {
@@ -28,10 +28,16 @@ impl Run<'_> {
                 let input = op != AssignOp::Set;
                 undeclared.set(
                     slot,
-                    Deduced { ty: value.ty(), input, output: true, formal: None, table: None },
+                    DeducedParameter {
+                        ty: value.ty(),
+                        input,
+                        output: true,
+                        formal: None,
+                        table: None,
+                    },
                 );
             }
-            Ok(Bound::Assign { slot, value })
+            Ok(BoundOperation::Assign { slot, value })
         })
     }
 
@@ -41,7 +47,8 @@ impl Run<'_> {
         let Some(undeclared) = vars.undeclared().cloned() else { return Ok(()) };
         if let Some(slot) = execute.result.as_deref().and_then(|name| vars.open(name)) {
             let (ty, formal, table) = (DataType::Int, None, None);
-            undeclared.set(slot, Deduced { ty, input: false, output: true, formal, table });
+            undeclared
+                .set(slot, DeducedParameter { ty, input: false, output: true, formal, table });
         }
         let ExecuteWhat::Procedure { name, args, .. } = &execute.what else { return Ok(()) };
         let slot_of = |arg: &ExecuteArg| match &arg.value.kind {
@@ -66,7 +73,13 @@ impl Run<'_> {
                 let (formal, table) = (Some(param.name.clone()), param.table.clone());
                 undeclared.set(
                     slot,
-                    Deduced { ty: param.ty, input: true, output: param.output, formal, table },
+                    DeducedParameter {
+                        ty: param.ty,
+                        input: true,
+                        output: param.output,
+                        formal,
+                        table,
+                    },
                 );
             }
         }

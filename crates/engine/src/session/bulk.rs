@@ -10,7 +10,7 @@ use types::{DataType, SqlError, msg};
 use super::{BatchOutcome, Session, round};
 use crate::batch::flow::killed;
 use crate::batch::run::BatchEnd;
-use crate::typed_rows::Typed;
+use crate::typed_rows::TypedRows;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
@@ -141,7 +141,7 @@ fn run_load(
 ) -> Result<u64, SqlError> {
     let dialect = core.options.dialect;
     let mut typed =
-        Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
+        TypedRows { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
     core.begin_statement(true)?;
     core.tell_transactions(sink)?;
     let result = bulk_load(bulk, core, &mut typed);
@@ -166,7 +166,7 @@ fn load(
     let (db, table) = resolve_table(core, name)?;
     let columns = positions(&table, columns, options.keep_identity)?;
     let dialect = core.options.dialect;
-    let mut typed = Typed { rows, table: &table, columns: &columns, dialect, exact: true };
+    let mut typed = TypedRows { rows, table: &table, columns: &columns, dialect, exact: true };
     let order = Vec::new();
     let bulk = BulkLoad {
         db,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use instance::OfInstance;
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use session::state::SessionCore;
 use session::state::phases::{self, Phase};
 
@@ -28,7 +28,7 @@ struct RepeatedBatch {
     options: u64,
     /// How often it was asked for since.
     asked: u32,
-    batch: Arc<Compiled>,
+    batch: Arc<CompiledBatch>,
 }
 
 /// What a session keeps.
@@ -41,7 +41,7 @@ pub(super) struct RepeatedBatches {
 impl RepeatedBatches {
     /// The batch of a text, where the cache would give the same.
     #[inline]
-    pub(super) fn find(&mut self, core: &SessionCore, text: &str) -> Option<&Arc<Compiled>> {
+    pub(super) fn find(&mut self, core: &SessionCore, text: &str) -> Option<&Arc<CompiledBatch>> {
         let known = self.list.iter_mut().find(|known| *known.batch.source == *text)?;
         let _plan = phases::enter(Phase::Plan);
         known.asked = known.asked.saturating_add(1);
@@ -51,7 +51,7 @@ impl RepeatedBatches {
     }
 
     /// The cache has given this for its own text. `generation`: of the cache before it was asked.
-    pub(super) fn keep(&mut self, core: &SessionCore, generation: u64, batch: &Arc<Compiled>) {
+    pub(super) fn keep(&mut self, core: &SessionCore, generation: u64, batch: &Arc<CompiledBatch>) {
         let source = &batch.source;
         self.list.retain(|old| old.generation == generation && *old.batch.source != **source);
         if source.len() > LONGEST {

@@ -8,7 +8,7 @@ use crate::batch::run::BatchEnd;
 use ddl::temps;
 use instance::OfInstance;
 use memory::meter::Metered;
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use session::output::Sink;
 use session::state::activity::{CurrentSessionGuard, PublishedState};
 use session::state::core::{SessionCore, SessionShared};
@@ -91,7 +91,7 @@ pub(super) fn request(
 pub(super) fn begin_batch(
     core: &mut SessionCore,
     told: &mut PublishedState,
-    batch: &Arc<Compiled>,
+    batch: &Arc<CompiledBatch>,
     sent: Option<&str>,
 ) {
     core.shared.activity.begins(told, batch, sent);

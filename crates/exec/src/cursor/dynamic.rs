@@ -23,15 +23,15 @@ pub enum CursorPlace {
     After,
 }
 
-pub struct Dynamic {
+pub struct DynamicCursor {
     pub place: CursorPlace,
     batch: RowSet,
 }
 
-impl Dynamic {
-    pub fn open(plan: &CursorPlan, ctx: &mut ExecCtx<'_>) -> Result<Dynamic, SqlError> {
+impl DynamicCursor {
+    pub fn open(plan: &CursorPlan, ctx: &mut ExecCtx<'_>) -> Result<DynamicCursor, SqlError> {
         lock_tables(plan.needs(), ctx)?;
-        Ok(Dynamic { place: CursorPlace::Before, batch: RowSet::default() })
+        Ok(DynamicCursor { place: CursorPlace::Before, batch: RowSet::default() })
     }
 
     pub fn fetch(

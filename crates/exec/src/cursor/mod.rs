@@ -19,7 +19,7 @@ use types::{SqlError, Value, msg};
 
 use crate::operators::context::ExecCtx;
 use crate::operators::row_store::RowStore;
-use dynamic::Dynamic;
+use dynamic::DynamicCursor;
 use keyset::Keyset;
 use rows::CursorRows;
 use session::state::SessionCore;
@@ -107,7 +107,7 @@ impl Buffer {
 enum CursorRowSource {
     Rows(CursorRows),
     Keys(Keyset),
-    Place(Dynamic),
+    Place(DynamicCursor),
     Stream(Stream),
 }
 
@@ -211,7 +211,7 @@ impl Body {
                 let count = keys.len();
                 (CursorRowSource::Keys(keys), Some(count))
             }
-            Model::Dynamic => (CursorRowSource::Place(Dynamic::open(&self.plan, ctx)?), None),
+            Model::Dynamic => (CursorRowSource::Place(DynamicCursor::open(&self.plan, ctx)?), None),
             Model::FastForward => (CursorRowSource::Stream(Stream::open(&self.plan, ctx)?), None),
         };
         self.source = Some(source);

@@ -2,7 +2,7 @@
 //! its node of the plan and the run are handed to it at each call, so that it can be kept between
 //! two statements or go to another thread, and no count of users of a plan is touched when a plan
 //! is started. The caller that starts a plan holds its operators together with it
-//! ([`open::Started`], [`query::RunningQuery`]), an operator hands its inputs those of its own
+//! ([`open::StartedPlan`], [`query::RunningQuery`]), an operator hands its inputs those of its own
 //! node. Guarantees: `next` gives at least one row or says that there are no more; rows of a batch
 //! have the plan's width; a statement that is cancelled stops within a batch.
 

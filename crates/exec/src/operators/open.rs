@@ -25,12 +25,12 @@ use plan::nodes::{Node, Plan};
 use types::SqlError;
 
 /// A plan that runs: its operators, with the plan that they were started for.
-pub struct Started<'p> {
+pub struct StartedPlan<'p> {
     plan: &'p Plan,
     root: Box<dyn Operator>,
 }
 
-impl Started<'_> {
+impl StartedPlan<'_> {
     /// Replaces `batch` by the next rows; false when there are none.
     ///
     /// # Errors
@@ -42,8 +42,8 @@ impl Started<'_> {
 }
 
 /// Starts a plan that ends within the statement.
-pub fn start<'p>(plan: &'p Plan, rt: &mut Rt<'_, '_>) -> Started<'p> {
-    Started { plan, root: operators(plan, rt) }
+pub fn start<'p>(plan: &'p Plan, rt: &mut Rt<'_, '_>) -> StartedPlan<'p> {
+    StartedPlan { plan, root: operators(plan, rt) }
 }
 
 /// Starts a plan; its operators are counted when the session wants a profile of the statement.

@@ -6,7 +6,7 @@ use super::rt::Rt;
 use crate::masked_errors;
 use crate::uses::Evaluations;
 use bind::Binder;
-use bind::counters::Kind;
+use bind::counters::CompiledKind;
 use bind::deduce::ValueUse;
 use bind::env::CompileEnv;
 use bind::scope::{Clause, Scope};
@@ -51,7 +51,7 @@ fn bound<T>(
     let value = bind(&mut binder)?;
     let needs = plan::physical::needs(&mut binder)?;
     if !needs.tables.is_empty() {
-        let kind = Kind::Query;
+        let kind = CompiledKind::Query;
         CountedCompilation { kind, began, options: &[], cost: 0.0, trivial: false }
             .add(&binder, &needs);
     }

@@ -7,7 +7,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{View, ViewColumn, bit, text};
 use instance::OfInstance;
-use session::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
+use session::state::cursors::{Concurrency, CursorInfo, CursorReference, HIDDEN, Model, last};
 
 use DataType::{BigInt, Bit, DateTime, Int};
 
@@ -109,7 +109,7 @@ pub(crate) static OF_CALLER: View =
         list.iter().map(described).collect()
     });
 
-fn described(reference: &Reference) -> Result<Vec<Value>, SqlError> {
+fn described(reference: &CursorReference) -> Result<Vec<Value>, SqlError> {
     let (cursor, info) = (&reference.cursor, &reference.cursor.info);
     let own = info.name.lock().clone();
     let shown = |name: &str| text(if name.starts_with(HIDDEN) { "" } else { name });

@@ -138,7 +138,7 @@ type MakeWanted = fn(&mut SessionCore, &Arc<Db>, &WantedRows<'_>) -> ViewResult;
 type MakePieces =
     fn(&SessionCore, &Arc<Db>, &WantedRows<'_>) -> Result<Box<dyn RowSource>, SqlError>;
 
-pub(super) enum Make {
+pub(super) enum MakeRows {
     All(MakeAll),
     Wanted {
         sought: &'static [usize],
@@ -169,7 +169,7 @@ pub struct View {
     name: &'static str,
     columns: &'static [ViewColumn],
     arguments: Option<usize>,
-    make: Make,
+    make: MakeRows,
 }
 
 impl ViewDef for View {
@@ -204,7 +204,7 @@ impl ViewDef for View {
     }
 
     fn query(&self) -> Result<Option<&ast::Query>, SqlError> {
-        let Make::Query { text, parsed: known } = &self.make else { return Ok(None) };
+        let MakeRows::Query { text, parsed: known } = &self.make else { return Ok(None) };
         match known.get_or_init(|| parsed(text).map_err(Box::new)) {
             Ok(query) => Ok(Some(query)),
             Err(error) => Err((**error).clone()),
@@ -213,15 +213,15 @@ impl ViewDef for View {
 
     fn sought(&self) -> &'static [usize] {
         match self.make {
-            Make::All(_) | Make::Query { .. } => &[],
-            Make::Wanted { sought, .. } => sought,
+            MakeRows::All(_) | MakeRows::Query { .. } => &[],
+            MakeRows::Wanted { sought, .. } => sought,
         }
     }
 
     fn expected_rows(&self, db: &Db) -> f64 {
         match self.make {
-            Make::All(_) | Make::Query { .. } => 100.0,
-            Make::Wanted { expected, .. } => expected(db),
+            MakeRows::All(_) | MakeRows::Query { .. } => 100.0,
+            MakeRows::Wanted { expected, .. } => expected(db),
         }
     }
 
@@ -234,7 +234,7 @@ impl ViewDef for View {
         equal: &[(usize, Value)],
     ) -> Result<Box<dyn RowSource>, SqlError> {
         let session = session_of(session)?;
-        let Make::Wanted { make, pieces, .. } = self.make else {
+        let MakeRows::Wanted { make, pieces, .. } = self.make else {
             return self.open(session, db, args, keep);
         };
         if !session.may_all() {
@@ -258,11 +258,11 @@ impl ViewDef for View {
 impl SystemView for View {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
         let mut rows = match self.make {
-            Make::All(make) => make(session, db, args)?,
-            Make::Query { .. } => {
+            MakeRows::All(make) => make(session, db, args)?,
+            MakeRows::Query { .. } => {
                 return Err(SqlError::internal("the rows of a query are asked of its view"));
             }
-            Make::Wanted { make, .. } => {
+            MakeRows::Wanted { make, .. } => {
                 let keep: Vec<usize> = (0..self.columns.len()).collect();
                 make(session, db, &WantedRows { keep: &keep, equal: &[] })?
             }
@@ -280,7 +280,7 @@ impl SystemView for View {
 impl View {
     /// `sys.name`.
     pub const fn sys(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
-        View { schema: "sys", name, columns, arguments: None, make: Make::All(make) }
+        View { schema: "sys", name, columns, arguments: None, make: MakeRows::All(make) }
     }
 
     /// `dbo.name` of master.
@@ -289,7 +289,7 @@ impl View {
         columns: &'static [ViewColumn],
         make: MakeAll,
     ) -> View {
-        View { schema: "dbo", name, columns, arguments: None, make: Make::All(make) }
+        View { schema: "dbo", name, columns, arguments: None, make: MakeRows::All(make) }
     }
 
     /// `sys.name`, which finds rows by the values of columns. `expected`: about how many rows there
@@ -301,13 +301,13 @@ impl View {
         expected: fn(&Db) -> f64,
         make: MakeWanted,
     ) -> View {
-        let make = Make::Wanted { sought, expected, make, pieces: None };
+        let make = MakeRows::Wanted { sought, expected, make, pieces: None };
         View { schema: "sys", name, columns, arguments: None, make }
     }
 
     /// The view, whose rows are also made piece by piece.
     pub(crate) const fn in_pieces(mut self, start: MakePieces) -> View {
-        if let Make::Wanted { pieces, .. } = &mut self.make {
+        if let MakeRows::Wanted { pieces, .. } = &mut self.make {
             *pieces = Some(start);
         }
         self
@@ -321,7 +321,7 @@ impl View {
         expected: fn(&Db) -> f64,
         make: MakeWanted,
     ) -> View {
-        let make = Make::Wanted { sought, expected, make, pieces: None };
+        let make = MakeRows::Wanted { sought, expected, make, pieces: None };
         View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
     }
 
@@ -331,7 +331,7 @@ impl View {
         columns: &'static [ViewColumn],
         text: &'static str,
     ) -> View {
-        let make = Make::Query { text, parsed: OnceLock::new() };
+        let make = MakeRows::Query { text, parsed: OnceLock::new() };
         View { schema: "sys", name, columns, arguments: None, make }
     }
 
@@ -341,7 +341,7 @@ impl View {
         columns: &'static [ViewColumn],
         text: &'static str,
     ) -> View {
-        let make = Make::Query { text, parsed: OnceLock::new() };
+        let make = MakeRows::Query { text, parsed: OnceLock::new() };
         View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
     }
 
@@ -365,7 +365,7 @@ impl View {
         columns: &'static [ViewColumn],
         make: MakeAll,
     ) -> View {
-        View { schema: "sys", name, columns, arguments: Some(arguments), make: Make::All(make) }
+        View { schema: "sys", name, columns, arguments: Some(arguments), make: MakeRows::All(make) }
     }
 
     /// `INFORMATION_SCHEMA.name`.
@@ -374,6 +374,12 @@ impl View {
         columns: &'static [ViewColumn],
         make: MakeAll,
     ) -> View {
-        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make: Make::All(make) }
+        View {
+            schema: "INFORMATION_SCHEMA",
+            name,
+            columns,
+            arguments: None,
+            make: MakeRows::All(make),
+        }
     }
 }

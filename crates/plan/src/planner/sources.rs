@@ -6,7 +6,7 @@ use crate::access_path::{self, Wishes};
 use crate::nodes::{Node, Path, Plan};
 use crate::statistics::table_rows;
 use crate::view_seek;
-use crate::watched::Watched;
+use crate::watched::WatchedTable;
 use catalog::TableDef;
 use catalog::statistics::threshold;
 use expr::{ColId, Expr, InPlace, Pred};
@@ -71,7 +71,7 @@ impl Planner<'_, '_> {
         if !point && !known {
             let limit = table.state.modified().saturating_add(threshold(table_rows(table)));
             let renewals = table.state.statistics.renewals();
-            watched.push(Watched { state: table.state.clone(), limit, renewals });
+            watched.push(WatchedTable { state: table.state.clone(), limit, renewals });
         }
     }
 

@@ -9,7 +9,7 @@ use memory::{Cache, Clerk, Reservation};
 use types::SqlError;
 
 use super::{BatchCache, PARTS};
-use crate::compiled::Compiled;
+use crate::compiled::CompiledBatch;
 use crate::module::ModuleCode;
 
 /// Least bytes that plans of texts may take, and what a compiled batch is charged: for itself, and
@@ -34,8 +34,8 @@ impl BatchCache {
         &self,
         clerk: Clerk,
         text: &str,
-        compile: impl FnOnce() -> Result<Compiled, SqlError>,
-    ) -> Result<Compiled, SqlError> {
+        compile: impl FnOnce() -> Result<CompiledBatch, SqlError>,
+    ) -> Result<CompiledBatch, SqlError> {
         let mut charge = Reservation::in_steps(&self.account, clerk, BATCH_BYTES);
         charge.take(plan_bytes(text.len())).map_err(|_| out_of_memory())?;
         let mut compiled = compile()?;

@@ -38,12 +38,12 @@ struct AwaitedLog {
     stays: bool,
 }
 
-type List = SmallVec<[AwaitedLog; 1]>;
+type AwaitedLogs = SmallVec<[AwaitedLog; 1]>;
 
 /// What the answers of a session wait for.
 #[derive(Default)]
 pub struct BeforeAnswer {
-    list: Mutex<List>,
+    list: Mutex<AwaitedLogs>,
     /// Something in the list is owed: mostly nobody has to look at it.
     any: AtomicBool,
 }

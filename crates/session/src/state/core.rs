@@ -28,8 +28,8 @@ use catalog::db::DbUse;
 
 pub use super::kept_memory::PointRoom;
 pub use super::shared::{
-    DEDICATED_ENDPOINT, Names, NetworkConnection, Pause, SessionShared, SessionWatcher,
-    TCP_ENDPOINT,
+    ClientNames, DEDICATED_ENDPOINT, NetworkConnection, SessionShared, SessionWatcher,
+    TCP_ENDPOINT, ThreadPause,
 };
 
 /// The part of a session that a running statement sees.

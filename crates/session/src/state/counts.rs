@@ -28,7 +28,7 @@ impl AddedRows {
 
 /// The counts of the session's open transaction.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct RowCounts {
     list: Vec<AddedRows>,
     /// Entries from here on take what is counted; those before are of a savepoint or of a statement
     /// around the running one.
@@ -39,7 +39,7 @@ pub(super) struct Counts {
     saved: usize,
 }
 
-impl Counts {
+impl RowCounts {
     /// A statement begins.
     #[inline]
     pub fn begin_statement(&mut self) {
@@ -75,7 +75,7 @@ impl Counts {
         self.saved
     }
 
-    /// Statements inside the running one begin; what [`Counts::leave`] wants to know.
+    /// Statements inside the running one begin; what [`RowCounts::leave`] wants to know.
     pub fn enter(&mut self) -> (usize, usize) {
         let outer = (self.base, self.statement);
         self.base = self.list.len();

@@ -83,7 +83,7 @@ pub mod last {
 }
 
 /// A cursor by a name or variable of a frame.
-pub struct Reference {
+pub struct CursorReference {
     /// A variable with its `@`.
     pub name: CompactString,
     pub global: bool,
@@ -420,14 +420,18 @@ impl Cursors {
     }
 
     /// What the frame around the running one can name, its variables among it.
-    pub fn of_caller(&self) -> Vec<Reference> {
+    pub fn of_caller(&self) -> Vec<CursorReference> {
         let around = Some(self.level.saturating_sub(1));
         let seen = self.named.iter().filter(|named| {
             !named.name.starts_with(HIDDEN) && (named.level.is_none() || named.level == around)
         });
         let reference = |named: &NamedCursor| {
             let cursor = named.cursor.clone()?;
-            Some(Reference { name: named.name.clone(), global: named.level.is_none(), cursor })
+            Some(CursorReference {
+                name: named.name.clone(),
+                global: named.level.is_none(),
+                cursor,
+            })
         };
         seen.filter_map(reference).collect()
     }

@@ -14,7 +14,7 @@ use logical::rights::Right;
 
 /// What was said of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum PermissionDecision {
     Nothing,
     Granted,
     Denied,
@@ -40,20 +40,20 @@ pub struct Effective {
     pub(super) logins: Vec<i32>,
     /// The user and its roles.
     pub(super) users: Vec<i32>,
-    pub(super) known: HashMap<(Securable, Permission), Decision>,
+    pub(super) known: HashMap<(Securable, Permission), PermissionDecision>,
 }
 
 impl Effective {
     /// What was said on a securable itself.
-    fn explicit(&self, on: Securable, schema: i32, permission: Permission) -> Decision {
+    fn explicit(&self, on: Securable, schema: i32, permission: Permission) -> PermissionDecision {
         let (ids, principals) = match on.class.is_server() {
             true => (&self.logins, &self.server.server),
             false => (&self.users, &self.database.database),
         };
         if on.minor == 0 && self.owns(on, schema) {
-            return Decision::Owner;
+            return PermissionDecision::Owner;
         }
-        let mut decision = Decision::Nothing;
+        let mut decision = PermissionDecision::Nothing;
         for id in ids {
             for grant in principals
                 .grants_of(*id)
@@ -61,8 +61,10 @@ impl Effective {
                 .filter(|g| g.on == on && g.permission == permission)
             {
                 match grant.state {
-                    GrantState::Deny => return Decision::Denied,
-                    GrantState::Grant | GrantState::GrantWithOption => decision = Decision::Granted,
+                    GrantState::Deny => return PermissionDecision::Denied,
+                    GrantState::Grant | GrantState::GrantWithOption => {
+                        decision = PermissionDecision::Granted
+                    }
                 }
             }
         }
@@ -71,10 +73,10 @@ impl Effective {
                 for (_, _, granted, denied) in DATABASE_ROLES.iter().filter(|r| ids.contains(&r.1))
                 {
                     if denied.contains(&permission) {
-                        return Decision::Denied;
+                        return PermissionDecision::Denied;
                     }
                     if granted.contains(&permission) {
-                        decision = Decision::Granted;
+                        decision = PermissionDecision::Granted;
                     }
                 }
                 // guest may come into the databases that everyone needs.
@@ -85,7 +87,7 @@ impl Effective {
                     || (permission == Permission::Connect
                         && self.user >= catalog::security::FIRST_USER)
                 {
-                    decision = Decision::Granted;
+                    decision = PermissionDecision::Granted;
                 }
             }
             Class::Server => {
@@ -93,7 +95,7 @@ impl Effective {
                     ids.contains(&r.1) && r.2.contains(&permission)
                 };
                 if SERVER_ROLES.iter().any(|role| carries(&role)) {
-                    decision = Decision::Granted;
+                    decision = PermissionDecision::Granted;
                 }
             }
             _ => {}
@@ -121,12 +123,12 @@ impl Effective {
     }
 
     /// Whether a permission is had on a securable, whatever it was said on.
-    fn decide(&mut self, on: Securable, schema: i32, permission: Permission) -> Decision {
+    fn decide(&mut self, on: Securable, schema: i32, permission: Permission) -> PermissionDecision {
         if let Some(known) = self.known.get(&(on, permission)) {
             return *known;
         }
         let mut decision = self.explicit(on, schema, permission);
-        if decision == Decision::Nothing || decision == Decision::Granted {
+        if decision == PermissionDecision::Nothing || decision == PermissionDecision::Granted {
             for (class, wider) in permission.included_in(on.class) {
                 let wider_on = match class {
                     _ if *class == on.class => Securable { minor: 0, ..on },
@@ -135,12 +137,14 @@ impl Effective {
                     _ => Securable::DATABASE,
                 };
                 match self.decide(wider_on, schema, *wider) {
-                    Decision::Denied => {
-                        decision = Decision::Denied;
+                    PermissionDecision::Denied => {
+                        decision = PermissionDecision::Denied;
                         break;
                     }
-                    Decision::Granted | Decision::Owner => decision = Decision::Granted,
-                    Decision::Nothing => {}
+                    PermissionDecision::Granted | PermissionDecision::Owner => {
+                        decision = PermissionDecision::Granted
+                    }
+                    PermissionDecision::Nothing => {}
                 }
             }
         }
@@ -151,7 +155,10 @@ impl Effective {
     /// Whether it is allowed.
     pub fn has(&mut self, on: Securable, schema: i32, permission: Permission) -> bool {
         let all = if on.class.is_server() { self.sysadmin } else { self.all };
-        all || matches!(self.decide(on, schema, permission), Decision::Granted | Decision::Owner)
+        all || matches!(
+            self.decide(on, schema, permission),
+            PermissionDecision::Granted | PermissionDecision::Owner
+        )
     }
 
     /// Whether a permission was granted on some column of an object.
@@ -168,11 +175,11 @@ impl Effective {
     /// Whether an object's columns are allowed; the column that is not, 0 for the object.
     pub(super) fn columns(&mut self, right: &Right) -> Result<(), i32> {
         let whole = self.decide(right.on, right.schema, right.permission);
-        if whole == Decision::Denied {
+        if whole == PermissionDecision::Denied {
             return Err(0);
         }
-        let allowed = whole != Decision::Nothing;
-        if whole == Decision::Owner || !right.permission.has_columns() {
+        let allowed = whole != PermissionDecision::Nothing;
+        if whole == PermissionDecision::Owner || !right.permission.has_columns() {
             return if allowed { Ok(()) } else { Err(0) };
         }
         if right.columns.is_empty() {
@@ -182,8 +189,8 @@ impl Effective {
         for column in &right.columns {
             let on = Securable { minor: *column, ..right.on };
             match self.explicit(on, right.schema, right.permission) {
-                Decision::Denied => return Err(*column),
-                Decision::Granted => {}
+                PermissionDecision::Denied => return Err(*column),
+                PermissionDecision::Granted => {}
                 _ if allowed => {}
                 _ => missing = missing.or(Some(*column)),
             }

@@ -16,7 +16,7 @@ const LONGEST: usize = 16 << 10;
 
 /// A parameter of a text that sp_executesql or sp_prepare has.
 #[derive(Clone, Debug)]
-pub struct Parameter {
+pub struct DeclaredParameter {
     /// With its `@`.
     pub name: CompactString,
     pub ty: DataType,
@@ -28,14 +28,14 @@ pub struct Parameter {
 /// A list such as `@a int, @b varchar(10) OUTPUT`.
 #[derive(Debug, Default)]
 pub struct DeclaredParameters {
-    pub list: Vec<Parameter>,
+    pub list: Vec<DeclaredParameter>,
     /// Names and types alone, as the cache of batches wants them; no type for a table.
     pub typed: Vec<(CompactString, Option<DataType>)>,
 }
 
 impl DeclaredParameters {
     /// The declarations of parameters in order.
-    pub fn new(list: Vec<Parameter>) -> DeclaredParameters {
+    pub fn new(list: Vec<DeclaredParameter>) -> DeclaredParameters {
         let typed =
             list.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
         DeclaredParameters { list, typed }
@@ -43,14 +43,14 @@ impl DeclaredParameters {
 }
 
 /// The database and its schema version: a list may name an alias type.
-pub type Version = (i32, u64);
+pub type SchemaStamp = (i32, u64);
 
 /// What a session has prepared.
 #[derive(Default)]
 pub struct Handles {
     last: i32,
     kept: BTreeMap<i32, Arc<dyn Any + Send + Sync>>,
-    lists: HashMap<Box<str>, (Version, Arc<DeclaredParameters>)>,
+    lists: HashMap<Box<str>, (SchemaStamp, Arc<DeclaredParameters>)>,
 }
 
 impl Handles {
@@ -83,7 +83,7 @@ impl Handles {
     }
 
     /// The parameters of a list that was read lately.
-    pub fn known(&self, text: &str, version: Version) -> Option<Arc<DeclaredParameters>> {
+    pub fn known(&self, text: &str, version: SchemaStamp) -> Option<Arc<DeclaredParameters>> {
         let (of, list) = self.lists.get(text)?;
         (*of == version).then(|| list.clone())
     }
@@ -92,7 +92,7 @@ impl Handles {
     pub fn keep_list(
         &mut self,
         text: &str,
-        version: Version,
+        version: SchemaStamp,
         list: DeclaredParameters,
     ) -> Arc<DeclaredParameters> {
         let list = Arc::new(list);

@@ -16,7 +16,7 @@ const STEP: usize = 4 << 10;
 
 /// What it is that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holding {
+pub enum HoldingKind {
     /// SESSION_CONTEXT.
     Context,
     /// Documents of sp_xml_preparedocument.
@@ -51,7 +51,7 @@ impl Holdings {
     }
 
     /// Bytes of a kind.
-    pub fn of(&self, kind: Holding) -> usize {
+    pub fn of(&self, kind: HoldingKind) -> usize {
         self.by_kind[kind as usize]
     }
 
@@ -59,14 +59,14 @@ impl Holdings {
     ///
     /// # Errors
     /// 701: nothing has changed.
-    pub fn add(&mut self, kind: Holding, bytes: usize) -> Result<(), SqlError> {
+    pub fn add(&mut self, kind: HoldingKind, bytes: usize) -> Result<(), SqlError> {
         self.charged.take(bytes).map_err(|_| out_of_memory())?;
         self.by_kind[kind as usize] += bytes;
         Ok(())
     }
 
     /// Less of it is kept.
-    pub fn remove(&mut self, kind: Holding, bytes: usize) {
+    pub fn remove(&mut self, kind: HoldingKind, bytes: usize) {
         let held = &mut self.by_kind[kind as usize];
         debug_assert!(bytes <= *held, "more removed than added: {kind:?}");
         let bytes = bytes.min(*held);
@@ -78,7 +78,7 @@ impl Holdings {
     ///
     /// # Errors
     /// 701: nothing has changed.
-    pub fn set(&mut self, kind: Holding, bytes: usize) -> Result<(), SqlError> {
+    pub fn set(&mut self, kind: HoldingKind, bytes: usize) -> Result<(), SqlError> {
         let held = self.of(kind);
         if bytes > held {
             self.add(kind, bytes - held)
@@ -103,17 +103,17 @@ mod tests {
     fn each_kind_is_added_and_removed_by_itself() {
         let account = Arc::new(MemoryAccount::new(64 << 20));
         let mut holdings = Holdings::new(&account);
-        holdings.add(Holding::Prepared, 100).expect("little");
+        holdings.add(HoldingKind::Prepared, 100).expect("little");
         assert_eq!(account.held(Clerk::Sessions), STEP);
-        holdings.set(Holding::Documents, 10 << 20).expect("it fits");
-        let refused = holdings.add(Holding::Context, 1 << 30).unwrap_err();
-        assert_eq!((refused.number, holdings.of(Holding::Context)), (701, 0));
-        holdings.remove(Holding::Documents, 4 << 20);
+        holdings.set(HoldingKind::Documents, 10 << 20).expect("it fits");
+        let refused = holdings.add(HoldingKind::Context, 1 << 30).unwrap_err();
+        assert_eq!((refused.number, holdings.of(HoldingKind::Context)), (701, 0));
+        holdings.remove(HoldingKind::Documents, 4 << 20);
         assert_eq!(
-            (holdings.of(Holding::Documents), holdings.of(Holding::Prepared)),
+            (holdings.of(HoldingKind::Documents), holdings.of(HoldingKind::Prepared)),
             (6 << 20, 100)
         );
-        holdings.set(Holding::Documents, 0).expect("less");
+        holdings.set(HoldingKind::Documents, 0).expect("less");
         assert!(account.held(Clerk::Sessions) <= 3 * STEP);
         holdings.clear();
         assert_eq!(account.held(Clerk::Sessions), 0);

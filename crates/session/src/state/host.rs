@@ -23,7 +23,7 @@ use crate::run_files::RunFiles;
 use bind::counters::OptimizerCounters;
 use bind::env::Names;
 use bind::function::CalledFunction;
-use bind::undeclared::Deduced;
+use bind::undeclared::DeducedParameter;
 use catalog::errorlog::ErrorLog;
 use catalog::{Db, FIRST_USER_DB, NewTable, TEMPDB, TableDef, errors, fold_name};
 use logical::view::ViewDef;
@@ -99,7 +99,7 @@ pub trait Upcalls: Send + Sync {
         core: &mut SessionCore,
         text: &str,
         declarations: &str,
-    ) -> Result<Vec<(CompactString, Deduced)>, SqlError>;
+    ) -> Result<Vec<(CompactString, DeducedParameter)>, SqlError>;
 
     /// Runs a text of the system's own in a database, in a session apart.
     ///

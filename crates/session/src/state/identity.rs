@@ -13,7 +13,7 @@ use types::{SqlError, msg};
 
 use super::caller::{ActingAs, ActingEnd, Caller};
 use super::running_module::RunningModule;
-use super::shared::Names;
+use super::shared::ClientNames;
 
 /// Deepest nesting of EXECUTE AS.
 const MAX_DEPTH: usize = 32;
@@ -46,7 +46,7 @@ pub struct Identity {
 
 impl Identity {
     /// A session of the program itself, under a number and the client's names.
-    pub fn new(spid: i32, names: Names) -> Identity {
+    pub fn new(spid: i32, names: ClientNames) -> Identity {
         Identity {
             spid,
             app_name: names.app,

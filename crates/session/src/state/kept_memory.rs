@@ -11,7 +11,7 @@ use expr::Parsed;
 use memory::{Clerk, MemoryAccount, Reservation};
 use types::Value;
 
-use super::holdings::{Holding, Holdings};
+use super::holdings::{HoldingKind, Holdings};
 use crate::query_memory::QueryMemory;
 
 /// Bytes of a document that a session keeps for the next statement.
@@ -95,21 +95,21 @@ impl KeptMemory {
     /// Keeps a document that was read, in the place of the one before, if there is memory for it.
     pub fn keep_document(&mut self, parsed: &Arc<Parsed>) {
         self.document = None;
-        if self.holdings.set(Holding::ParsedDocument, parsed.heap_bytes()).is_ok() {
+        if self.holdings.set(HoldingKind::ParsedDocument, parsed.heap_bytes()).is_ok() {
             self.document = Some(parsed.clone());
         } else {
             self.holdings
-                .remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
+                .remove(HoldingKind::ParsedDocument, self.holdings.of(HoldingKind::ParsedDocument));
         }
     }
 
     /// A statement has ended: a large document is not kept for the next one.
     #[inline]
     pub fn drop_large_document(&mut self) {
-        if self.document.is_some() && self.holdings.of(Holding::ParsedDocument) > MOST_PARSED {
+        if self.document.is_some() && self.holdings.of(HoldingKind::ParsedDocument) > MOST_PARSED {
             self.document = None;
             self.holdings
-                .remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
+                .remove(HoldingKind::ParsedDocument, self.holdings.of(HoldingKind::ParsedDocument));
         }
     }
 

@@ -52,7 +52,7 @@ pub struct SessionShared {
     /// the first.
     pub isolation: AtomicU8,
     /// What the session calls itself.
-    pub names: Mutex<Names>,
+    pub names: Mutex<ClientNames>,
     /// What it does right now.
     pub activity: Activity,
     /// Its cursors.
@@ -62,7 +62,7 @@ pub struct SessionShared {
     /// Who serves the session's client, if somebody does.
     pub watcher: OnceLock<Weak<dyn SessionWatcher>>,
     /// Wakes a pause of the session that is to stop.
-    pub pause: Pause,
+    pub pause: ThreadPause,
 }
 
 /// What the server that runs a session's requests wants to know of it.
@@ -76,7 +76,7 @@ pub trait SessionWatcher: Send + Sync {
 
 /// Where a session's thread pauses until its time has come or somebody ends the pause.
 #[derive(Debug, Default)]
-pub struct Pause {
+pub struct ThreadPause {
     lock: Mutex<()>,
     ended: Condvar,
 }
@@ -169,7 +169,7 @@ impl SessionShared {
 
 /// What a client says of itself.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct ClientNames {
     pub app: CompactString,
     pub host: CompactString,
     pub login: CompactString,
@@ -204,9 +204,9 @@ pub struct NetworkConnection {
     pub process: u32,
 }
 
-impl Default for Names {
+impl Default for ClientNames {
     fn default() -> Self {
-        Names {
+        ClientNames {
             app: CompactString::const_new("ringwood"),
             host: CompactString::const_new("localhost"),
             login: CompactString::const_new("sa"),

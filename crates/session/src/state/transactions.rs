@@ -19,7 +19,7 @@ use types::SqlError;
 
 use super::client_transaction::ClientTransaction;
 use super::core::SessionCore;
-use super::counts::Counts;
+use super::counts::RowCounts;
 use bind::set_options::CurrentOptions;
 use catalog::Db;
 use catalog::TableDef;
@@ -121,7 +121,7 @@ pub struct Transactions {
     /// Where the running statement's changes begin.
     pub(super) ddl_mark: usize,
     savepoints: Vec<NamedSavepoint>,
-    pub(super) counts: Counts,
+    pub(super) counts: RowCounts,
     /// Name of the outermost BEGIN TRANSACTION.
     name: CompactString,
     /// NOWAIT: the running statement waits for no lock.

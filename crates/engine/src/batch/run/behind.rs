@@ -13,7 +13,7 @@ use bind::unresolved_names::{MOST_TOLD, is_of_a_name};
 use dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use plan::compile_query;
-use programs::compiled::Bound;
+use programs::compiled::BoundOperation;
 use programs::program::Op;
 
 /// So many statements behind the failed one are looked at.
@@ -62,37 +62,38 @@ impl Run<'_> {
     /// What an operation cannot be bound for.
     fn error_of(&mut self, op: Op) -> Option<SqlError> {
         let program = &self.batch.program;
-        let made = Bound::make(self.core, &program.vars, self.vars, |env| {
+        let made = BoundOperation::make(self.core, &program.vars, self.vars, |env| {
             let bound = match op {
                 Op::Stmt(index) => {
                     program.stmts.get(index as usize).and_then(|stmt| bind_statement(stmt, env))
                 }
                 Op::Branch { condition, .. } => {
                     let condition = program.exprs.get(condition as usize);
-                    condition.map(|e| compile_condition(e, env).map(Bound::Condition))
+                    condition.map(|e| compile_condition(e, env).map(BoundOperation::Condition))
                 }
                 _ => None,
             };
             // It names no columns.
-            bound.unwrap_or_else(|| Ok(Bound::Scalars(Vec::new().into())))
+            bound.unwrap_or_else(|| Ok(BoundOperation::Scalars(Vec::new().into())))
         });
         made.err()
     }
 }
 
-fn bind_statement(stmt: &Stmt, env: &CompileEnv<'_>) -> Option<Result<Bound, SqlError>> {
+fn bind_statement(stmt: &Stmt, env: &CompileEnv<'_>) -> Option<Result<BoundOperation, SqlError>> {
     match &stmt.kind {
         StmtKind::Insert(insert) if insert.source.is_execute() => None,
         StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
-            Some(compile_dml(stmt, env).map(Bound::Dml))
+            Some(compile_dml(stmt, env).map(BoundOperation::Dml))
         }
         StmtKind::Select(query) if query.body.first_select().into.is_some() => {
-            Some(compile_dml(stmt, env).map(Bound::Dml))
+            Some(compile_dml(stmt, env).map(BoundOperation::Dml))
         }
-        StmtKind::Select(query) => Some(compile_query(query, env).map(Bound::Query)),
-        StmtKind::Print(value) => {
-            Some(compile_scalar(value, env, None).map(|scalar| Bound::Scalars(vec![scalar].into())))
-        }
+        StmtKind::Select(query) => Some(compile_query(query, env).map(BoundOperation::Query)),
+        StmtKind::Print(value) => Some(
+            compile_scalar(value, env, None)
+                .map(|scalar| BoundOperation::Scalars(vec![scalar].into())),
+        ),
         _ => None,
     }
 }

@@ -13,8 +13,8 @@ use dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use plan::compile_query;
 use programs::compiled::Bindings;
-use programs::compiled::{Bound, Compiled};
-use programs::counts::Counts;
+use programs::compiled::{BoundOperation, CompiledBatch};
+use programs::counts::BatchCounts;
 use session::state::phases::{self, Phase};
 
 impl Run<'_> {
@@ -47,7 +47,7 @@ impl Run<'_> {
     pub(in crate::batch) fn compile(
         &mut self,
         at: usize,
-        make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+        make: impl Fn(&CompileEnv<'_>) -> Result<BoundOperation, SqlError>,
     ) -> Result<(), Failure> {
         let _plan = phases::enter(Phase::Plan);
         let made = self.compile_anew(at, make);
@@ -63,13 +63,13 @@ impl Run<'_> {
     fn compile_anew(
         &mut self,
         at: usize,
-        make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+        make: impl Fn(&CompileEnv<'_>) -> Result<BoundOperation, SqlError>,
     ) -> Result<(), Failure> {
         // Statistics that a plan wants are measured now: not what the statement reads.
         let _apart = self.core.options.statistics_io.then(PageTrace::begin);
         let mut looked = self.core.looked();
         loop {
-            match Bound::make(self.core, &self.batch.program.vars, self.vars, &make) {
+            match BoundOperation::make(self.core, &self.batch.program.vars, self.vars, &make) {
                 Ok((stamp, bound)) => {
                     bound.compiled();
                     settle(self.batch, &self.bound, &self.counts, at);
@@ -97,7 +97,7 @@ impl Run<'_> {
         &mut self,
         at: usize,
         slot: usize,
-        expr: impl Fn(&Compiled) -> &Expr,
+        expr: impl Fn(&CompiledBatch) -> &Expr,
     ) -> Result<(), Failure> {
         if self.is_bound(at) {
             return Ok(());
@@ -106,7 +106,7 @@ impl Run<'_> {
         let ty = batch.program.vars.get(slot).map(|(_, ty)| ty);
         self.compile(at, |env| {
             let value = compile_scalar(expr(batch), env, ty)?;
-            Ok(Bound::Assign { slot, value })
+            Ok(BoundOperation::Assign { slot, value })
         })
     }
 
@@ -138,7 +138,7 @@ impl Run<'_> {
         };
         self.compile(at, |env| {
             let value = compile_scalar(&whole, env, Some(ty))?;
-            Ok(Bound::Assign { slot, value })
+            Ok(BoundOperation::Assign { slot, value })
         })
     }
 
@@ -152,7 +152,7 @@ impl Run<'_> {
         }
         let batch = self.batch;
         self.compile(at, |env| {
-            Ok(Bound::Condition(compile_condition(&batch.program.exprs[condition], env)?))
+            Ok(BoundOperation::Condition(compile_condition(&batch.program.exprs[condition], env)?))
         })
     }
 
@@ -167,7 +167,7 @@ impl Run<'_> {
         self.compile(at, |env| {
             let scalars: Result<Vec<_>, _> =
                 exprs.iter().map(|e| compile_scalar(e, env, None)).collect();
-            Ok(Bound::Scalars(scalars?.into()))
+            Ok(BoundOperation::Scalars(scalars?.into()))
         })
     }
 
@@ -178,7 +178,7 @@ impl Run<'_> {
         self.compile(at, |env| {
             let plan = compile_query(query, env)?;
             plan.check_cost(env.options.cost_limit)?;
-            Ok(Bound::Query(plan))
+            Ok(BoundOperation::Query(plan))
         })
     }
 
@@ -186,12 +186,12 @@ impl Run<'_> {
         if self.is_bound(at) {
             return Ok(());
         }
-        self.compile(at, |env| Ok(Bound::Dml(compile_dml(stmt, env)?)))
+        self.compile(at, |env| Ok(BoundOperation::Dml(compile_dml(stmt, env)?)))
     }
 }
 
 /// A statement loses the plan that it has: what it has counted was done by that.
-pub(super) fn settle(batch: &Compiled, bound: &Bindings, counts: &Counts, at: usize) {
+pub(super) fn settle(batch: &CompiledBatch, bound: &Bindings, counts: &BatchCounts, at: usize) {
     if let Some(number) = batch.statement_at(at)
         && let Some((_, plan)) = &bound[at]
     {

@@ -22,7 +22,7 @@ use syntax::lexer::{Tok, tokenize};
 use types::{SqlError, Value};
 
 use super::{AfterFailure, BatchEnd, Run};
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use programs::program::Op;
 
 /// Values below this stay in memory: the file would cost more than it saves.
@@ -207,7 +207,7 @@ fn take_in_turn(
 
 /// Variables that an operation can read or set: those that its text names, and the one that it is
 /// there to set.
-fn named_by(batch: &Compiled, at: usize) -> Slots {
+fn named_by(batch: &CompiledBatch, at: usize) -> Slots {
     let program = &batch.program;
     let text_of =
         |expr: u32| program.exprs.get(expr as usize).map(|expr| expr.span.text(&batch.text));
@@ -228,7 +228,7 @@ fn named_by(batch: &Compiled, at: usize) -> Slots {
 }
 
 /// Variables that any operation names. The one for a function's value is not among them.
-fn named_by_any(batch: &Compiled) -> Slots {
+fn named_by_any(batch: &CompiledBatch) -> Slots {
     let program = &batch.program;
     let all = (0..program.ops.len()).flat_map(|at| named_by(batch, at));
     sorted(all.filter(|slot| Some(*slot) != program.result))

@@ -10,8 +10,8 @@ use types::{DataType, SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use programs::compiled::{Bindings, Bound, Compiled};
-use programs::counts::Counts;
+use programs::compiled::{Bindings, BoundOperation, CompiledBatch};
+use programs::counts::BatchCounts;
 use programs::program::Op;
 use session::output::{Sink, StatementKind};
 use session::state::SessionCore;
@@ -92,11 +92,11 @@ pub enum Flow {
 pub struct Run<'a> {
     pub(super) core: &'a mut SessionCore,
     pub(super) sink: &'a mut dyn Sink,
-    pub(super) batch: &'a Arc<Compiled>,
+    pub(super) batch: &'a Arc<CompiledBatch>,
     pub(super) vars: &'a mut Vec<Value>,
     pub(super) bound: Bindings,
     /// Where this session counts what its statements cost.
-    counts: Arc<Counts>,
+    counts: Arc<BatchCounts>,
     /// A binding is for this run alone: the session does not keep them.
     one_run: bool,
     /// The operation that runs.
@@ -126,7 +126,7 @@ pub struct Run<'a> {
 pub fn run_batch(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
-    batch: &Arc<Compiled>,
+    batch: &Arc<CompiledBatch>,
     vars: &mut Vec<Value>,
     outer_try: bool,
 ) -> Result<BatchEnd, Failure> {
@@ -164,7 +164,7 @@ pub fn run_batch(
 pub(super) fn fail_batch(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
-    batch: &Arc<Compiled>,
+    batch: &Arc<CompiledBatch>,
     vars: &mut Vec<Value>,
     error: SqlError,
     (header_sent, header_owed): (bool, bool),
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         core: &'a mut SessionCore,
         sink: &'a mut dyn Sink,
-        batch: &'a Arc<Compiled>,
+        batch: &'a Arc<CompiledBatch>,
         vars: &'a mut Vec<Value>,
         outer_try: bool,
     ) -> Run<'a> {
@@ -387,8 +387,10 @@ impl<'a> Run<'a> {
             let catching = self.catches();
             let Run { core, vars, bound, sink, .. } = &mut *self;
             let ran = match &bound[at] {
-                Some((_, Bound::Query(plan))) => perform::query(plan, core, *sink, vars),
-                Some((_, Bound::Dml(plan))) => change(plan, core, *sink, vars, None, catching),
+                Some((_, BoundOperation::Query(plan))) => perform::query(plan, core, *sink, vars),
+                Some((_, BoundOperation::Dml(plan))) => {
+                    change(plan, core, *sink, vars, None, catching)
+                }
                 _ => return Err(SqlError::internal("a plan was expected").into()),
             };
             (self.header_sent, self.header_owed) = (ran.header_sent, ran.header_owed);

@@ -9,7 +9,7 @@ use super::{Failure, Run};
 use crate::batch::origins;
 use bind::browse::Browse;
 use plan::Needs;
-use programs::compiled::Bound;
+use programs::compiled::BoundOperation;
 use session::output::{ColumnInfo, Sink};
 use session::state::SessionCore;
 
@@ -46,10 +46,10 @@ impl Run<'_> {
         }
         let Run { core, bound, sink, .. } = self;
         let told = match &bound[at] {
-            Some((_, Bound::Query(plan))) => {
+            Some((_, BoundOperation::Query(plan))) => {
                 tell_owed(core, *sink, plan.needs(), plan.columns(), plan.browse.as_deref())
             }
-            Some((_, Bound::Dml(plan))) => {
+            Some((_, BoundOperation::Dml(plan))) => {
                 tell_owed(core, *sink, plan.needs(), plan.columns(), None)
             }
             _ => Ok(false),

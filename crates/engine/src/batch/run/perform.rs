@@ -15,14 +15,14 @@ use dml::{DmlPlan, ExpectedRow};
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::query::run_query;
 use plan::QueryPlan;
-use programs::compiled::{Bound, Compiled};
+use programs::compiled::{BoundOperation, CompiledBatch};
 use session::output::{Sink, StatementKind};
 use session::state::SessionCore;
 
 impl Run<'_> {
     pub(super) fn assign(&mut self, at: usize) -> Result<(), Failure> {
         let Run { core, vars, bound, .. } = self;
-        let Some((_, Bound::Assign { slot, value })) = &bound[at] else {
+        let Some((_, BoundOperation::Assign { slot, value })) = &bound[at] else {
             return Err(SqlError::internal("an assignment was expected").into());
         };
         let result = value.eval(&mut ExecCtx { session: core, vars });
@@ -38,7 +38,7 @@ impl Run<'_> {
     pub(super) fn test(&mut self, at: usize, condition: usize) -> Result<bool, Failure> {
         self.bind_condition(at, condition)?;
         let Run { core, vars, bound, .. } = self;
-        let Some((_, Bound::Condition(condition))) = &bound[at] else {
+        let Some((_, BoundOperation::Condition(condition))) = &bound[at] else {
             return Err(SqlError::internal("a condition was expected").into());
         };
         let result = condition.test(&mut ExecCtx { session: core, vars });
@@ -94,7 +94,7 @@ impl StatementOutcome {
         self,
         core: &mut SessionCore,
         sink: &mut dyn Sink,
-        (batch, at): (&Compiled, usize),
+        (batch, at): (&CompiledBatch, usize),
         statement: StatementKind,
     ) -> Result<u64, SqlError> {
         let rows = self.result?;

@@ -1,7 +1,7 @@
 //! What a client is told of the end of a statement. Guarantee: in a procedure under NOCOUNT it is
 //! told only of statements that have rows for it.
 
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use session::output::{Sink, StatementEnd, StatementKind};
 use session::state::SessionCore;
 use types::SqlError;
@@ -16,7 +16,7 @@ use super::{Failure, Run};
 pub(super) fn tell_notes(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
-    batch: &Compiled,
+    batch: &CompiledBatch,
     at: usize,
 ) -> Result<(), SqlError> {
     if core.run.notes.is_empty() { Ok(()) } else { tell_each_note(core, sink, batch, at) }
@@ -26,7 +26,7 @@ pub(super) fn tell_notes(
 fn tell_each_note(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
-    batch: &Compiled,
+    batch: &CompiledBatch,
     at: usize,
 ) -> Result<(), SqlError> {
     std::mem::take(&mut core.run.notes)

@@ -16,7 +16,7 @@ use crate::batch::run::{Failure, Flow, Run};
 use crate::batch::scope::Body;
 use instance::OfInstance;
 use programs::arguments::Arg;
-use programs::compiled::Compiled;
+use programs::compiled::CompiledBatch;
 use programs::program::Op;
 use session::output::{ColumnInfo, ColumnOrigin, ColumnOrigins, Sink};
 use session::state::cursors::{Concurrency, Cursor};
@@ -175,7 +175,7 @@ impl Run<'_> {
     fn open_server_cursor(
         &mut self,
         declared: &DeclaredParameters,
-        batch: &Arc<Compiled>,
+        batch: &Arc<CompiledBatch>,
         outs: &OpenArgs,
         values: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
@@ -231,7 +231,7 @@ impl Run<'_> {
     /// Of the text; 16938 it is no single query, 16955 its cursor is not of an accepted kind.
     fn plan_of(
         &mut self,
-        batch: &Arc<Compiled>,
+        batch: &Arc<CompiledBatch>,
         asked: AskedOptions,
     ) -> Result<Option<Arc<CursorPlan>>, Failure> {
         let wish = asked.model()?;
@@ -275,7 +275,7 @@ impl Run<'_> {
     /// What is no single query runs as it is, and its results are the answer.
     fn run_directly(
         &mut self,
-        batch: &Arc<Compiled>,
+        batch: &Arc<CompiledBatch>,
         vars: &mut Vec<Value>,
         outs: &OpenArgs,
     ) -> Result<(Flow, i32), Failure> {
@@ -312,7 +312,7 @@ fn acceptable(model: Model, options: i64) -> i64 {
 }
 
 /// The one query of a text; none where it is anything else.
-fn source_of(batch: &Arc<Compiled>, wish: Model) -> Option<CursorSource> {
+fn source_of(batch: &Arc<CompiledBatch>, wish: Model) -> Option<CursorSource> {
     let program = &batch.program;
     let ([Op::Stmt(0)], [stmt]) = (program.ops.as_slice(), program.stmts.as_slice()) else {
         return None;

@@ -112,8 +112,8 @@ impl MergeKeys {
     }
 
     /// Whether rows in an order come in that of these keys, of the left side or of the right.
-    fn is_order(&self, order: &[Ordered]) -> bool {
-        let is = |(ordered, key): (&Ordered, &MergeKey)| {
+    fn is_order(&self, order: &[OrderedColumn]) -> bool {
+        let is = |(ordered, key): (&OrderedColumn, &MergeKey)| {
             ordered.columns.contains(&key.left) || ordered.columns.contains(&key.right)
         };
         self.keys.len() <= order.len() && order.iter().zip(&self.keys).all(is)
@@ -178,7 +178,7 @@ fn mergeable(keys: &Equalities, left: &JoinSide, right: &JoinSide) -> Vec<MergeK
 
 /// The keys that the orders of both sides begin with: the same columns, one after another, and each
 /// on both sides in the same direction or each in the other one.
-fn shared(all: &[MergeKey], left: &[Ordered], right: &[Ordered]) -> Vec<MergeKey> {
+fn shared(all: &[MergeKey], left: &[OrderedColumn], right: &[OrderedColumn]) -> Vec<MergeKey> {
     let mut keys: Vec<MergeKey> = Vec::new();
     let mut opposite = None;
     for (l, r) in left.iter().zip(right) {
@@ -205,7 +205,7 @@ fn shared(all: &[MergeKey], left: &[Ordered], right: &[Ordered]) -> Vec<MergeKey
 
 /// All keys in an order that saves sorting one of the sides, if there is such a one: those that
 /// keep values apart, and one that does not behind them.
-fn sortable(mut all: Vec<MergeKey>, orders: &[Vec<Ordered>; 2]) -> Vec<MergeKey> {
+fn sortable(mut all: Vec<MergeKey>, orders: &[Vec<OrderedColumn>; 2]) -> Vec<MergeKey> {
     let place = |key: &MergeKey, of: usize| {
         let id = if of == 0 { key.left } else { key.right };
         let at = orders[of].iter().position(|o| o.columns.contains(&id) && !o.descending);
@@ -226,14 +226,14 @@ fn sortable(mut all: Vec<MergeKey>, orders: &[Vec<Ordered>; 2]) -> Vec<MergeKey>
 }
 
 /// A column of the order that a side comes in.
-struct Ordered {
+struct OrderedColumn {
     /// More than one where a merge has found them equal.
     columns: SmallVec<[ColId; 2]>,
     descending: bool,
     collation: Option<Collation>,
 }
 
-impl Ordered {
+impl OrderedColumn {
     fn is_under(&self, collation: Collation) -> bool {
         self.collation.is_none_or(|own| own == collation)
     }
@@ -242,11 +242,11 @@ impl Ordered {
 /// The order in which rows are expected to come: of a table that of its clustered index, of a merge
 /// that was planned for its order the keys, of another join that of its left side, which loops
 /// keep. Where it turns out otherwise the rows are sorted.
-fn natural_order(logical: &Logical, most_below: usize) -> Vec<Ordered> {
+fn natural_order(logical: &Logical, most_below: usize) -> Vec<OrderedColumn> {
     let Some(below) = most_below.checked_sub(1) else { return Vec::new() };
     match below_filters(logical) {
         Logical::Get(get) => {
-            let column = |o: access_path::Ordering| Ordered {
+            let column = |o: access_path::Ordering| OrderedColumn {
                 columns: SmallVec::from_slice(&[o.column]),
                 descending: o.descending,
                 collation: o.collation,
@@ -255,7 +255,7 @@ fn natural_order(logical: &Logical, most_below: usize) -> Vec<Ordered> {
         }
         Logical::Join { kind: JoinKind::Inner, left, right, on, hint: Some(JoinHint::Ordered) } => {
             let (left, right) = (natural_order(left, below), natural_order(right, below));
-            let equal = |l: &Ordered, r: &Ordered| {
+            let equal = |l: &OrderedColumn, r: &OrderedColumn| {
                 on.iter().any(|pred| match (pred, estimate::equality(pred)) {
                     (Pred::Compare(c), Some((a, b)))
                         if l.is_under(c.collation) && r.is_under(c.collation) =>
@@ -267,13 +267,13 @@ fn natural_order(logical: &Logical, most_below: usize) -> Vec<Ordered> {
                 })
             };
             let mut opposite = None;
-            let mut both = |(l, r): (&Ordered, &Ordered)| {
+            let mut both = |(l, r): (&OrderedColumn, &OrderedColumn)| {
                 let differs = l.descending != r.descending;
                 *opposite.get_or_insert(differs) == differs && equal(l, r)
             };
             let count = left.iter().zip(&right).take_while(|pair| both(*pair)).count();
             let first = left.first().is_some_and(|o| o.descending);
-            let together = |(l, r): (Ordered, Ordered)| Ordered {
+            let together = |(l, r): (OrderedColumn, OrderedColumn)| OrderedColumn {
                 columns: l.columns.into_iter().chain(r.columns).collect(),
                 descending: l.descending != first,
                 collation: l.collation,
@@ -384,8 +384,8 @@ mod tests {
     }
 
     /// Columns of an order, those that descend with a minus.
-    fn order(columns: &[i32]) -> Vec<Ordered> {
-        let column = |c: &i32| Ordered {
+    fn order(columns: &[i32]) -> Vec<OrderedColumn> {
+        let column = |c: &i32| OrderedColumn {
             columns: SmallVec::from_slice(&[c.unsigned_abs()]),
             descending: *c < 0,
             collation: None,

@@ -132,7 +132,7 @@ pub type Sequence = Vec<(usize, bool)>;
 
 /// The share of pairs of rows that are the same in the classes of an order, by the two relations
 /// and the order's number.
-type Merged = HashMap<(usize, usize, usize), f64>;
+type MergedShares = HashMap<(usize, usize, usize), f64>;
 
 /// Costs of seeks, by relation and by the classes and other conditions whose values are given.
 type Seeks = HashMap<(usize, Vec<usize>), Option<f64>>;
@@ -149,7 +149,7 @@ pub struct Graph {
     /// Costs of seeks that have been asked for.
     seeks: RefCell<Seeks>,
     /// Shares of pairs that have been asked for.
-    merged: RefCell<Merged>,
+    merged: RefCell<MergedShares>,
 }
 
 impl Graph {

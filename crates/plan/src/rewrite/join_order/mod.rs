@@ -26,7 +26,7 @@ use graph::{Condition, Graph, MOST_RELATIONS, Relation, RelationSet, only};
 use logical::tree::input::Input;
 use logical::tree::{JoinHint, JoinKind, Logical};
 use orders::{Orders, Wish};
-use search::{Effort, Tree};
+use search::{SearchEffort, Tree};
 
 /// Most conditions between the relations whose order is looked for: each is asked about for each
 /// set that is weighed.
@@ -198,7 +198,7 @@ fn best(
 ) -> Tree {
     let written = Tree::written(count);
     let over = || statement.check_cancel().is_err();
-    let mut effort = Effort { over: &over, steps: 0 };
+    let mut effort = SearchEffort { over: &over, steps: 0 };
     let orders =
         if statement.join_methods.merge { Orders::of(graph, wish) } else { Orders::default() };
     let found = search::search(graph, &orders, &mut effort);

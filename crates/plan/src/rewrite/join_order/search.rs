@@ -99,14 +99,14 @@ fn side(graph: &Graph, tree: &Tree) -> JoinedSet {
 }
 
 /// What a search has done, and what ends it early.
-pub struct Effort<'c> {
+pub struct SearchEffort<'c> {
     /// Whether the session was told to stop.
     pub over: &'c dyn Fn() -> bool,
     /// Ways to join two sets that were looked at.
     pub steps: u64,
 }
 
-impl Effort<'_> {
+impl SearchEffort<'_> {
     /// Looked at once for each set: a few thousand steps at most.
     fn is_over(&self) -> bool {
         (self.over)()
@@ -114,7 +114,11 @@ impl Effort<'_> {
 }
 
 /// A good tree of all relations and its cost; none when the search was ended.
-pub fn search(graph: &mut Graph, orders: &Orders, effort: &mut Effort<'_>) -> Option<(Tree, f64)> {
+pub fn search(
+    graph: &mut Graph,
+    orders: &Orders,
+    effort: &mut SearchEffort<'_>,
+) -> Option<(Tree, f64)> {
     connect_parts(graph);
     let count = graph.relations.len();
     if count <= MOST_EXACT {
@@ -190,7 +194,7 @@ fn exact(
     graph: &Graph,
     orders: &Orders,
     count: usize,
-    effort: &mut Effort<'_>,
+    effort: &mut SearchEffort<'_>,
 ) -> Option<(Tree, f64)> {
     let mut known: Vec<BestTrees> = Vec::new();
     known.resize_with(1 << count, BestTrees::default);
@@ -229,7 +233,7 @@ fn joined(
     orders: &Orders,
     set: usize,
     known: &[BestTrees],
-    effort: &mut Effort<'_>,
+    effort: &mut SearchEffort<'_>,
 ) -> BestTrees {
     let whole = set as RelationSet;
     let (rows, near) = (graph.rows(whole), graph.near(whole));
@@ -285,7 +289,7 @@ fn tree_of(known: &[BestTrees], set: usize, order: Option<usize>) -> Tree {
     }
 }
 
-fn greedy(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> {
+fn greedy(graph: &Graph, count: usize, effort: &mut SearchEffort<'_>) -> Option<Tree> {
     let mut trees: Vec<(Tree, JoinedSet)> =
         (0..count).map(Tree::Leaf).map(|tree| (tree.clone(), side(graph, &tree))).collect();
     // Rows of the join of two trees, by their positions, the smaller one first.
@@ -361,7 +365,7 @@ mod tests {
             let mut graph = Graph::new((0..count).map(relation).collect(), Vec::new());
             let mut found = |on: bool| {
                 let over = || on;
-                let mut effort = Effort { over: &over, steps: 0 };
+                let mut effort = SearchEffort { over: &over, steps: 0 };
                 let found = search(&mut graph, &Orders::default(), &mut effort);
                 (found.map(|(tree, _)| tree.set().count_ones()), effort.steps > 0)
             };

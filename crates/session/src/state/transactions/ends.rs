@@ -6,7 +6,7 @@
 use super::undoing::UndoScope;
 use super::{NamedSavepoint, OpenTxn, Transactions};
 use crate::state::core::SessionCore;
-use crate::state::holdings::Holding;
+use crate::state::holdings::HoldingKind;
 use catalog::change::DdlChange;
 use catalog::errors::{self, db_error};
 use catalog::{TEMPDB, TableDef, fold_name};
@@ -123,7 +123,7 @@ impl SessionCore {
         if list.last().is_some_and(|last| fold_name(&last.name) == fold_name(name)) {
             list.pop();
         } else {
-            self.memory.holdings.add(Holding::Transaction, saved.held())?;
+            self.memory.holdings.add(HoldingKind::Transaction, saved.held())?;
         }
         self.transactions.savepoints.push(saved);
         Ok(())
@@ -263,17 +263,17 @@ impl SessionCore {
     /// # Errors
     /// 701.
     pub fn charge_ddl(&mut self, before: Option<&TableDef>) -> Result<(), SqlError> {
-        self.memory.holdings.add(Holding::Transaction, DdlChange::held_for(before))
+        self.memory.holdings.add(HoldingKind::Transaction, DdlChange::held_for(before))
     }
 
     /// Savepoints and changes of schema may have gone.
     fn release_transaction_memory(&mut self) {
-        let charged = self.memory.holdings.of(Holding::Transaction);
+        let charged = self.memory.holdings.of(HoldingKind::Transaction);
         if charged > 0 {
             let Transactions { ddl, savepoints, .. } = &self.transactions;
             let left = ddl.iter().map(DdlChange::held).sum::<usize>()
                 + savepoints.iter().map(NamedSavepoint::held).sum::<usize>();
-            self.memory.holdings.remove(Holding::Transaction, charged.saturating_sub(left));
+            self.memory.holdings.remove(HoldingKind::Transaction, charged.saturating_sub(left));
         }
     }
 
