@@ -234,7 +234,8 @@ impl Connection {
             self.changed.notify_all();
         }
         let listens = gate.is_listened_to();
-        if gate.readable && listens && gate.early.is_none() {
+        // What stands behind an attention is read when that is answered: it may be another one.
+        if gate.readable && listens && gate.early.is_none() && !gate.attention {
             gate.readable = false;
             let over = gate.over;
             drop(gate);
@@ -416,8 +417,10 @@ impl Connection {
             self.cancel(&gate);
         }
         // What has come in the meantime was for the worker: no listener will hear of it again.
-        // Where a request was read already, behind one that was queued, it stays to be looked for.
-        if !loading && gate.early.is_none() && (std::mem::take(&mut gate.readable) || more) {
+        // Where a request was read already, behind one that was queued, it stays to be looked for, as
+        // what stands behind an attention does.
+        let reads = !loading && gate.early.is_none() && !gate.attention;
+        if reads && (std::mem::take(&mut gate.readable) || more) {
             let over = gate.over;
             drop(gate);
             self.listen(over);
