@@ -417,8 +417,8 @@ impl Connection {
             self.cancel(&gate);
         }
         // What has come in the meantime was for the worker: no listener will hear of it again.
-        // Where a request was read already, behind one that was queued, it stays to be looked for, as
-        // what stands behind an attention does.
+        // Where a request was read already, behind one that was queued, it stays to be looked for,
+        // as what stands behind an attention does.
         let reads = !loading && gate.early.is_none() && !gate.attention;
         if reads && (std::mem::take(&mut gate.readable) || more) {
             let over = gate.over;
