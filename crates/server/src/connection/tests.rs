@@ -148,3 +148,25 @@ fn a_second_attention_is_not_lost_in_the_first() {
         assert!(matches!(&got, Some(Next::Got(Got::Message(got))) if attention(got)));
     }
 }
+
+/// A request may end where a read does, and an attention stand behind it of which the system has
+/// told already.
+#[test]
+fn an_attention_behind_a_full_read_is_found() {
+    let (connection, mut client) = connected();
+    // As much as is read at a time.
+    let part = vec![b'x'; 4088];
+    let mut sent: Vec<u8> = (0..4).flat_map(|n| packet(1, u8::from(n == 3), &part)).collect();
+    assert_eq!(sent.len(), 16 << 10);
+    sent.extend(packet(6, 1, b""));
+    client.write_all(&sent).unwrap();
+    let mut room = vec![0; 32 << 10];
+    while connection.socket.peek(&mut room).unwrap_or(0) < sent.len() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(connection.ready(true, false, false));
+    assert_eq!(bytes_of(connection.next().unwrap().unwrap()).len(), 4 * part.len());
+    connection.begin_request(false);
+    assert!(connection.end_request());
+    assert!(connection.next().unwrap().is_none());
+}
