@@ -161,14 +161,14 @@ pub(in crate::batch) fn change(
         return Ran::failed(error);
     }
     let columns = plan.columns();
-    let (mut shown, mut owes) = (false, false);
+    let (mut shown, mut owes, mut refused) = (false, false, None);
     let mut result = if columns.is_empty() {
         plan.run(&mut ExecCtx { session: core, vars }, &mut NoRows, ahead)
     } else {
         let mut out = ToSink::new(sink, columns, core.options.textsize);
         let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out, ahead);
         let result = result.and_then(|rows| out.finish().map(|()| rows));
-        (shown, owes) = (out.begun, !out.begun);
+        (shown, owes, refused) = (out.begun, !out.begun, out.refused.take());
         result
     };
     if result.is_ok() && !core.run.triggers.fired.is_empty() {
@@ -178,5 +178,18 @@ pub(in crate::batch) fn change(
         core.run.notes = notes;
         result = fired.and(result);
     }
-    Ran { result: core.end_statement(result), shown, owes, is_step: false }
+    let result = refused_first(core.end_statement(result), refused);
+    Ran { result, shown, owes, is_step: false }
+}
+
+/// Rows of OUTPUT that were gathered go out before the error that has ended their change: what was
+/// wrong with them comes first. Whoever was chosen to end a deadlock hears of that.
+fn refused_first(
+    result: Result<u64, SqlError>,
+    refused: Option<SqlError>,
+) -> Result<u64, SqlError> {
+    match (result, refused) {
+        (Err(own), Some(refused)) if own.number != 1205 => Err(refused),
+        (result, _) => result,
+    }
 }
