@@ -240,7 +240,8 @@ impl Connection {
             self.changed.notify_all();
         }
         let listens = gate.is_listened_to();
-        if gate.readable && listens && gate.early.is_none() {
+        // What stands behind an attention is read when that is answered: it may be another one.
+        if gate.readable && listens && gate.early.is_none() && !gate.attention {
             gate.readable = false;
             let over = gate.over;
             drop(gate);
@@ -417,7 +418,7 @@ impl Connection {
     /// [`Connection::wait_next`].
     pub fn begin_request(&self, loading: bool) {
         // An attention may have come in the same bytes as the request.
-        let more = self.wire.lock().has_more();
+        let more = self.wire.lock().may_have_more();
         let mut gate = self.gate.lock();
         gate.loading = loading;
         if let Some(handle) = self.handle.get() {
@@ -428,9 +429,23 @@ impl Connection {
             // Another thread has read it since this message was looked for, when nothing ran.
             self.cancel(&gate);
         }
-        // What has come in the meantime was for the worker: no listener will hear of it again.
-        // Where a request was read already, behind one that was queued, it stays to be looked for.
-        if !loading && gate.early.is_none() && (std::mem::take(&mut gate.readable) || more) {
+        self.listen_from_now(gate, more);
+    }
+
+    /// A load has all that it reads: from now on another thread listens, as while others run.
+    pub fn end_loading(&self) {
+        let more = self.wire.lock().may_have_more();
+        let mut gate = self.gate.lock();
+        gate.loading = false;
+        self.listen_from_now(gate, more);
+    }
+
+    /// What has come until now was for the worker: no listener will hear of it again. Where a
+    /// request was read already, behind one that was queued, it stays to be looked for, as what
+    /// stands behind an attention does.
+    fn listen_from_now(&self, mut gate: MutexGuard<'_, Gate>, more: bool) {
+        let reads = !gate.loading && gate.early.is_none() && !gate.attention;
+        if reads && (std::mem::take(&mut gate.readable) || more) {
             let over = gate.over;
             drop(gate);
             self.listen(over);

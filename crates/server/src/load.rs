@@ -1,7 +1,7 @@
 //! Bulk loads: rows that a client sends after INSERT BULK, in pieces, while they are loaded.
 //! Guarantees: no more than some pieces and one row are in memory, and a large row is charged; a
 //! load that fails reads what the client still sends before it answers, because clients read no
-//! answer earlier.
+//! answer earlier; an attention stops a load also when all its rows are there.
 
 use engine::phases::{self, Phase};
 use engine::{BulkRows, SqlError, Value};
@@ -127,6 +127,10 @@ impl Rows<'_> {
         if last {
             self.reader.end();
             self.ended = true;
+            // Of one that is withdrawn nothing more comes that could be stopped.
+            if !ignored {
+                self.connection.end_loading();
+            }
         }
         self.charge()?;
         if ignored { Err(withdrawn()) } else { Ok(()) }

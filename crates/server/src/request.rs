@@ -159,9 +159,13 @@ fn reset_alone(
         Err(failure) => answer.fail(&failure.error()),
     }
     answer.settle(&mut active.session);
-    let stopped = connection.end_request() || message.kind == PacketType::Attention;
+    let (asked, stopped) = (message.kind == PacketType::Attention, connection.end_request());
     connection.set_in_transaction(active.session.trancount() > 0);
-    answer.finish(stopped, active)?;
+    answer.finish(asked || stopped, active)?;
+    if asked && stopped {
+        // One more has come meanwhile.
+        acknowledge(hub, connection, active)?;
+    }
     Ok(if active.session.is_killed() { After::Close } else { After::Continue })
 }
 

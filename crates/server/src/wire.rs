@@ -283,8 +283,13 @@ impl Wire {
         }
     }
 
-    /// Whether bytes have been read that belong to no message yet.
-    pub fn has_more(&self) -> bool {
+    /// Whether there may be more of which the system does not tell again: bytes that have been read
+    /// and belong to no message yet, or what the last read has left in the socket, but for the end.
+    pub fn may_have_more(&self) -> bool {
+        self.has_more() || !self.drained && !self.over
+    }
+
+    fn has_more(&self) -> bool {
         self.at < self.pending.len()
     }
 

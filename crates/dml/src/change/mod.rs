@@ -3,10 +3,12 @@
 //! run. INSERT, UPDATE, DELETE, bulk loads and cascades use it; a plan without any of these steps
 //! costs nothing.
 //!
-//! ```text new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► indexed views ─►
-//! cascades, history ─► foreign keys ─► AFTER triggers ``` Guarantees: rows are kept only where a
-//! later step reads them; cascades come before the tests of foreign keys; a failure undoes the
-//! whole statement.
+//! ```text
+//! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► indexed views
+//!         ─► cascades, history ─► foreign keys ─► AFTER triggers
+//! ```
+//! Guarantees: rows are kept only where a later step reads them; cascades come before the tests of
+//! foreign keys; a failure undoes the whole statement.
 
 mod checks;
 mod history;

@@ -64,7 +64,9 @@ impl Session {
             Ok(rows) => self.core.succeeded(*rows),
             Err(e) => {
                 self.core.run.results.error_number = e.number;
-                if self.core.options.xact_abort || errors::ends_batch(e) {
+                // The error of a trigger has doomed it, and nobody is there to take it back.
+                let doomed = self.core.xact_state() == -1;
+                if doomed || self.core.options.xact_abort || errors::ends_batch(e) {
                     self.core.rollback_all();
                 }
             }

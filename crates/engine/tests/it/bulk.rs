@@ -231,6 +231,26 @@ fn batches_commit_and_a_failed_load_leaves_nothing() {
     );
 }
 
+/// Outside of a batch there is no CATCH that a doomed transaction could wait for.
+#[test]
+fn an_error_of_a_trigger_takes_the_transaction_back() {
+    for error in ["raiserror ('no', 16, 1)", "throw 50000, 'no', 1"] {
+        let b = &mut Bench::new();
+        b.check("create table u (a int); create table t (a int)", "");
+        b.check(&format!("create trigger g on t for insert as {error}"), "");
+        b.check("begin tran; insert u values (1)", "(1)");
+        let mut left = 1;
+        let mut rows = |row: &mut [Value]| {
+            row[0] = Value::Int(9);
+            left -= 1;
+            Ok(left >= 0)
+        };
+        let failed = b.session.bulk_insert("t", &["a"], &BulkOptions::default(), &mut rows);
+        assert_eq!(failed.unwrap_err().number, 50000, "{error}");
+        b.check("select @@trancount, xact_state(), count(*) from u", "0|0|0");
+    }
+}
+
 #[test]
 fn typed_rows() {
     let b = &mut Bench::new();

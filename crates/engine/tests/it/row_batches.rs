@@ -82,6 +82,13 @@ fn rows_of_output_before_an_error() {
         calls(&mut b, "insert v (a) output 100 / inserted.a select id - 3 from t where id < 9");
     assert_eq!((rows, error), (vec![2], Some(8134)));
     b.check("select count(*) as n from v", &["columns [n Int]", "row 0", "done Select 1"]);
+    // They are not what the caller wants: that comes first.
+    b.setup(&["create procedure p as insert v (a) output inserted.a select id / n from t"]);
+    for (sets, number) in [("a int, b int", 11537), ("a date", 11538)] {
+        let exec = format!("exec p with result sets (({sets}))");
+        let Calls { rows, error, .. } = calls(&mut b, &exec);
+        assert_eq!((rows, error), (vec![], Some(number)), "{sets}");
+    }
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Connection {
 
     /// Reads what has come while the connection was being queued. Whether the caller has it again.
     pub fn listen_in_queue(&self) -> bool {
-        let more = self.wire.lock().has_more();
+        let more = self.wire.lock().may_have_more();
         let mut gate = self.gate.lock();
         if gate.queued.is_none() || !gate.is_listened_to() || gate.early.is_some() {
             return false;

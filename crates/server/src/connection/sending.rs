@@ -22,6 +22,9 @@ const LONGEST: Duration = Duration::from_millis(10);
 /// The clock looks again after so long at what is not durable yet, or what the socket does not
 /// take.
 const AGAIN: Duration = Duration::from_millis(5);
+/// How often that time is doubled while the client reads nothing, up to a third of a second:
+/// clients that never read would take the clock from all others.
+const DOUBLED: u32 = 6;
 /// Most bytes that a client may leave unread of answers that nobody waits to send: thousands of
 /// them.
 const MOST_UNREAD: usize = 64 << 10;
@@ -35,6 +38,8 @@ pub(super) struct KeptAnswers {
     begun: bool,
     /// The socket has not taken all that it was given.
     stuck: bool,
+    /// Looks of the clock in a row at which it has taken nothing.
+    in_vain: u32,
     /// What must be durable before they leave.
     owed: OwedLogs,
     /// Since when the first one waits.
@@ -252,7 +257,7 @@ impl Connection {
             }
             _ => {}
         }
-        let held = kept.bytes.len();
+        let (held, in_vain) = (kept.bytes.len(), kept.in_vain);
         // Whoever reads much of this connection keeps the clock from no other one.
         let Some(mut wire) = self.wire.try_lock() else { return Some(now + AGAIN) };
         let sent = wire.send(&self.socket, &kept.bytes, &[]);
@@ -281,7 +286,9 @@ impl Connection {
         }
         kept.stuck = !all;
         kept.watched = !all;
-        (!all).then_some(now + AGAIN)
+        kept.in_vain = if all || taken > 0 { 0 } else { in_vain.saturating_add(1) };
+        let wait = AGAIN * (1_u32 << kept.in_vain.min(DOUBLED));
+        (!all).then_some(now + wait)
     }
 }
 
@@ -385,12 +392,26 @@ mod tests {
         std::thread::sleep(LONGEST);
         assert!(connection.send_kept(&account).is_some());
         assert!(account.total() >= connection.kept().0 && connection.kept().0 > 0);
+        // The clock looks again more and more seldom.
+        let until_next = || {
+            let now = Instant::now();
+            connection.send_kept(&account).map_or(Duration::ZERO, |next| next - now)
+        };
+        assert!((0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(1));
+            until_next() >= AGAIN * (1_u32 << DOUBLED)
+        }));
         let reads = std::thread::spawn(move || {
             let mut bytes = vec![0; packets.len()];
             client.read_exact(&mut bytes).unwrap();
             assert!(bytes == packets);
         });
         let end = Instant::now() + Duration::from_secs(60);
+        // Until the client reads.
+        while until_next() > AGAIN * 2 {
+            assert!(Instant::now() < end);
+            std::thread::sleep(Duration::from_millis(1));
+        }
         while connection.send_kept(&account).is_some() {
             assert!(Instant::now() < end);
             std::thread::sleep(Duration::from_millis(1));

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::counters::Counters;
+use crate::wire::Received;
 use engine::{Instance, InstanceOptions, Sink, SqlError};
 use memory::MemoryAccount;
 use std::io::Write;
@@ -151,4 +152,65 @@ fn what_is_sent_ahead_is_read_in_its_order() {
     assert_eq!(more(), b"second");
     assert_eq!(more(), b"last");
     assert!(!connection.end_request());
+}
+
+/// Attentions that come one after another while a request runs are answered each.
+#[test]
+fn a_second_attention_is_not_lost_in_the_first() {
+    let (connection, mut client) = connected();
+    let mut gate = connection.gate.lock();
+    (gate.owned, gate.running) = (true, true);
+    drop(gate);
+    let attention = packet(6, 1, b"");
+    for _ in 0..2 {
+        client.write_all(&attention).unwrap();
+        let mut room = [0; 256];
+        while connection.socket.peek(&mut room).unwrap_or(0) < attention.len() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!connection.ready(true, false, false), "the worker has it");
+    }
+    assert!(connection.end_request());
+    let Some(Next::Got(Got::Message(second))) = connection.next().unwrap() else {
+        panic!("nothing was read");
+    };
+    assert_eq!(second.kind, PacketType::Attention);
+    // The same where both are there when the request begins.
+    client.write_all(&attention.repeat(2)).unwrap();
+    let mut room = [0; 256];
+    while connection.socket.peek(&mut room).unwrap_or(0) < 2 * attention.len() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut gate = connection.gate.lock();
+    (gate.attention, gate.readable) = (true, true);
+    drop(gate);
+    connection.begin_request(false);
+    assert!(connection.end_request());
+    for _ in 0..2 {
+        let got = connection.next().unwrap();
+        let attention = |got: &Received| got.kind == PacketType::Attention;
+        assert!(matches!(&got, Some(Next::Got(Got::Message(got))) if attention(got)));
+    }
+}
+
+/// A request may end where a read does, and an attention stand behind it of which the system has
+/// told already.
+#[test]
+fn an_attention_behind_a_full_read_is_found() {
+    let (connection, mut client) = connected();
+    // As much as is read at a time.
+    let part = vec![b'x'; 4088];
+    let mut sent: Vec<u8> = (0..4).flat_map(|n| packet(1, u8::from(n == 3), &part)).collect();
+    assert_eq!(sent.len(), 16 << 10);
+    sent.extend(packet(6, 1, b""));
+    client.write_all(&sent).unwrap();
+    let mut room = vec![0; 32 << 10];
+    while connection.socket.peek(&mut room).unwrap_or(0) < sent.len() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(connection.ready(true, false, false));
+    assert_eq!(bytes_of(connection.next().unwrap().unwrap()).len(), 4 * part.len());
+    connection.begin_request(false);
+    assert!(connection.end_request());
+    assert!(connection.next().unwrap().is_none());
 }

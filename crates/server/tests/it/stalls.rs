@@ -93,6 +93,33 @@ fn who_leaves_in_a_bulk_load_leaves_no_rows() {
     wait_for_connections(&server, 1);
 }
 
+/// What comes of a load when all its rows are there may take long as well.
+#[test]
+fn an_attention_ends_a_load_that_has_all_its_rows() {
+    let server = TestServer::start();
+    let mut other = server.client();
+    other.run("create table t (id int, t nvarchar(100))");
+    other.run("create trigger g on t for insert as waitfor delay '0:02:00'");
+    let load = |client: &mut Client| {
+        client.run("insert bulk t (id int, t nvarchar(100)) with (fire_triggers)");
+        let rows = [vec![Value::Int(1), Value::Null]];
+        client.send(&client.codec.bulk(&load_columns(), &rows, true).unwrap());
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    let mut client = server.client();
+    load(&mut client);
+    soon("an attention behind a load", || {
+        client.send(&client.codec.attention());
+        while !client.read().unwrap().is_attention() {}
+        assert_eq!(client.int("select count(*) from t"), 0);
+    });
+    load(&mut client);
+    soon("the end of a client behind its load", || {
+        drop(client);
+        assert_eq!(other.int("select count(*) from t with (tablockx)"), 0);
+    });
+}
+
 #[test]
 fn a_bulk_load_that_stalls_holds_up_nobody_else() {
     let server = TestServer::with(|options| options.max_workers = 4);

@@ -171,14 +171,14 @@ pub(in crate::batch) fn change(
         return StatementOutcome::failed(error);
     }
     let columns = plan.columns();
-    let (mut header_sent, mut header_owed) = (false, false);
+    let (mut header_sent, mut header_owed, mut refused) = (false, false, None);
     let mut result = if columns.is_empty() {
         plan.run(&mut ExecCtx { session: core, vars }, &mut NoRows, ahead)
     } else {
         let mut out = ToSink::new(sink, columns, core.options.textsize);
         let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out, ahead);
         let result = result.and_then(|rows| out.finish().map(|()| rows));
-        (header_sent, header_owed) = (out.begun, !out.begun);
+        (header_sent, header_owed, refused) = (out.begun, !out.begun, out.refused.take());
         result
     };
     if result.is_ok() && !core.run.triggers.fired.is_empty() {
@@ -188,10 +188,18 @@ pub(in crate::batch) fn change(
         core.run.notes = notes;
         result = fired.and(result);
     }
-    StatementOutcome {
-        result: core.end_statement(result),
-        header_sent,
-        header_owed,
-        is_step: false,
+    let result = refused_first(core.end_statement(result), refused);
+    StatementOutcome { result, header_sent, header_owed, is_step: false }
+}
+
+/// Rows of OUTPUT that were gathered go out before the error that has ended their change: what was
+/// wrong with them comes first. Whoever was chosen to end a deadlock hears of that.
+fn refused_first(
+    result: Result<u64, SqlError>,
+    refused: Option<SqlError>,
+) -> Result<u64, SqlError> {
+    match (result, refused) {
+        (Err(own), Some(refused)) if own.number != 1205 => Err(refused),
+        (result, _) => result,
     }
 }

@@ -13,6 +13,8 @@ pub(in crate::batch) struct ToSink<'s> {
     sink: &'s mut dyn Sink,
     header: Option<&'s [ColumnInfo]>,
     pub(in crate::batch) begun: bool,
+    /// Why the client has refused rows first.
+    pub(super) refused: Option<SqlError>,
     /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
     limit: Option<usize>,
     /// Room for the rows that it cuts.
@@ -37,6 +39,7 @@ impl<'s> ToSink<'s> {
             sink,
             header,
             begun: false,
+            refused: None,
             limit,
             cut: MadeRows::default(),
             origins: None,
@@ -78,14 +81,16 @@ impl<'s> ToSink<'s> {
 
 impl RowSink for ToSink<'_> {
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
-        if !self.begun {
-            self.begin()?;
-        }
-        match (self.limit, rows.items()) {
+        let begun = if self.begun { Ok(()) } else { self.begin() };
+        let given = begun.and_then(|()| match (self.limit, rows.items()) {
             // With a limit that could cut what is within a row no row comes as it is stored.
             (None, _) | (_, RowItems::Cells(_)) => self.sink.rows(rows),
             (Some(limit), RowItems::Values(_)) => self.cut_rows(rows, limit),
+        });
+        if let Err(error) = &given {
+            self.refused.get_or_insert_with(|| error.clone());
         }
+        given
     }
 
     /// What TEXTSIZE would cut is longer than any value within a row.
