@@ -41,7 +41,7 @@ fn keys_in_order_take_two_ways_down_for_each_node() {
     let tree = BTree::create(db.store.clone(), db.unit(5)).unwrap();
     insert(&db, &tree, (0..10_000).map(|n| n * 2));
     assert!(tree.check().unwrap().levels >= 3);
-    let even = |n: u32| n < 20_000 && n % 2 == 0;
+    let even = |n: u32| n < 20_000 && n.is_multiple_of(2);
 
     let ways = look(&tree, &mut Beside::default(), (0..2_000).map(|n| n * 10), even);
     assert!((1..100).contains(&ways), "{ways} for keys in order");
