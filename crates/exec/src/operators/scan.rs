@@ -24,7 +24,6 @@ use newest::Newest;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::left::AwaitedWriters;
 use storage::{Base, TableMode, access_error, rid_value};
 use txn::SnapshotGuard;
 use types::{KeyPart, SqlError, Value};
@@ -466,43 +465,32 @@ impl Operator for Scan {
         if plan.any_order && !self.placed {
             return self.looked_up(plan, rt, out);
         }
-        let (most, long) = (self.most.min(out.most()), may_be_long(plan));
-        let mut bytes = 0;
-        'rows: while out.len() < most && bytes < MOST {
-            if self.at >= self.batch.len() {
-                rt.check_cancel()?;
-                if !self.page(plan, rt)? {
-                    break;
-                }
-            }
-            while self.at < self.batch.len() && out.len() < most && bytes < MOST {
-                let (i, before) = (self.at, out.len());
-                if plan.mode == TableMode::Current {
-                    if !self.newest_row(plan, i, rt, out)? {
-                        if !out.is_empty() {
-                            // Perhaps they are enough, and nobody needs to be waited for.
-                            break 'rows;
-                        }
-                        if !self.settle(plan, rt, i, AwaitedWriters::First)? {
-                            break 'rows;
-                        }
-                        continue;
+        if plan.mode == TableMode::Current {
+            self.newest_rows(plan, rt, out)?;
+        } else {
+            let (most, long) = (self.most.min(out.most()), may_be_long(plan));
+            let mut bytes = 0;
+            while out.len() < most && bytes < MOST {
+                if self.at >= self.batch.len() {
+                    rt.check_cancel()?;
+                    if !self.page(plan, rt)? {
+                        break;
                     }
-                } else if !self.batch.is_ghost(i) {
-                    self.row(plan, i, rt, out)?;
                 }
-                self.at += 1;
-                if long && out.len() > before {
-                    bytes += self.long_row(plan, rt, out)?;
+                while self.at < self.batch.len() && out.len() < most && bytes < MOST {
+                    let before = out.len();
+                    if !self.batch.is_ghost(self.at) {
+                        self.row(plan, self.at, rt, out)?;
+                    }
+                    self.at += 1;
+                    if long && out.len() > before {
+                        bytes += self.long_row(plan, rt, out)?;
+                    }
                 }
             }
         }
         if self.grows {
             self.most = (self.most * 2).min(BATCH);
-        }
-        if plan.mode == TableMode::Current {
-            let writers = self.take_writers();
-            rt.session().has_read(&plan.db, writers, !plan.locator)?;
         }
         Ok(!out.is_empty())
     }

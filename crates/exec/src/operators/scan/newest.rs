@@ -5,10 +5,11 @@
 //! be there again a moment later. The scan stops at the first such row, waits for who is changing
 //! it, and reads what is left of the page again.
 //! Guarantees: a row is judged only as its writer has left it; no row of the page is judged by what
-//! was there before a wait; a page is read once more for each wait, not for each row.
+//! was there before a wait; a page is read once more for each wait, not for each row; the session
+//! hears who has written what was read, also where a row fails.
 
 use super::super::decode::{base_row, entry_passes, index_place};
-use super::{Scan, ScanSource, locator_of, tree_of};
+use super::{MOST, Scan, ScanSource, locator_of, may_be_long, tree_of};
 use crate::operators::RowSet;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
@@ -69,6 +70,50 @@ impl Scan {
 
     fn was_left(&self, writer: TxnId, txn: &Txn) -> bool {
         self.newest.as_ref().is_none_or(|newest| newest.ended.is_settled(txn, writer))
+    }
+
+    /// Adds the next rows to `out`, and tells the session who has written what was read. It does so
+    /// before an error, too: the rows before it may be all that the statement wants.
+    pub(super) fn newest_rows(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        let added = self.add_newest(plan, rt, out);
+        let writers = self.take_writers();
+        let told = rt.session().has_read(&plan.db, writers, !plan.locator);
+        added.and(told)
+    }
+
+    fn add_newest(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        let (most, long) = (self.most.min(out.most()), may_be_long(plan));
+        let mut bytes = 0;
+        while out.len() < most && bytes < MOST {
+            if self.at >= self.batch.len() {
+                rt.check_cancel()?;
+                if !self.page(plan, rt)? {
+                    break;
+                }
+                continue;
+            }
+            let (i, before) = (self.at, out.len());
+            if self.newest_row(plan, i, rt, out)? {
+                self.at += 1;
+                if long && out.len() > before {
+                    bytes += self.long_row(plan, rt, out)?;
+                }
+            } else if !out.is_empty() || !self.settle(plan, rt, i, AwaitedWriters::First)? {
+                // Perhaps what there is is enough, and nobody needs to be waited for.
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Adds row `i` of the page to `out`, unless the condition rejects it. False, and nothing has
