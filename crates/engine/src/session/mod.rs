@@ -70,7 +70,7 @@ pub struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.core.rollback_all();
+        self.core.rollback_untold();
         self.core.objects.cursors.clear();
         temps::end_session(&mut self.core);
     }

@@ -260,7 +260,48 @@ fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     }
 }
 
-/// The same for a bulk load whose rows are all there already.
+/// That a row was changed tells that it was there, and that one was added that none was: a
+/// transaction's commit covers what it has told so, and its rollback waits for it.
+#[test]
+fn a_rollback_waits_for_what_its_statements_have_told() {
+    let of_s = "select count(*) from d..s where v = 1";
+    let of_t = "select 1 - count(*) from d..t where n = 5";
+    for (at, (other, batch, left)) in [
+        ("update s set v = 1", "begin tran; update s set v = v + 1 where n = 1; rollback", of_s),
+        ("update s set v = 1", "begin tran a; delete s where w = 'a'; rollback tran a", of_s),
+        ("delete t where n = 5", "begin tran; insert t values (5); rollback", of_t),
+        (
+            "update s set v = 1",
+            "begin tran; save tran p; update s set v = v + 1; rollback tran p; commit",
+            of_s,
+        ),
+        (
+            "update s set v = 1",
+            "set xact_abort on; begin tran; update s set v = v + 1; throw 50000, 'ends', 1",
+            of_s,
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (disk, instance) = with_table(120 + at as u64);
+        let mut first = session_in(&instance, false);
+        run(&mut first, "create table s (n int primary key, v int not null, w varchar(9))")
+            .unwrap();
+        run(&mut first, "insert s values (1, 0, 'a') insert t values (5)").unwrap();
+        first.hold_answers();
+        run(&mut first, other).unwrap();
+        let mut second = session_in(&instance, false);
+        let mut told = Collector::default();
+        second.execute(batch, &mut told);
+        let ends = told.error.map(|error| error.number);
+        assert_eq!(ends, batch.contains("throw").then_some(50_000), "{batch}");
+        let again = open(&disk.crash_keeping(|_| false)).unwrap();
+        assert_eq!(number(&mut again.session().unwrap(), left), 1, "{batch}");
+    }
+}
+
+/// A bulk load whose rows are all there already changes nothing either.
 #[test]
 fn a_bulk_load_of_duplicates_waits_for_what_it_has_seen() {
     struct Row(bool);

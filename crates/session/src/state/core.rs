@@ -195,7 +195,7 @@ impl SessionCore {
 
 impl Drop for SessionCore {
     fn drop(&mut self) {
-        self.rollback_all();
+        self.rollback_untold();
         self.settle_undo();
         // Nobody is told of it any more; what was committed last is not left to the next flush, and
         // who gets an application lock of the session finds it durable.

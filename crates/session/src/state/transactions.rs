@@ -6,6 +6,7 @@
 
 mod ends;
 mod in_place;
+mod rolled_back;
 mod undoing;
 
 use std::sync::Arc;

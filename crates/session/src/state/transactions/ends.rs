@@ -1,8 +1,10 @@
 //! BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION, and the end of all that a session has open.
 //!
 //! Guarantee: the transactions of all databases end the same way; a rollback takes changes of
-//! schema back from the catalog in memory before anybody else sees the tables.
+//! schema back from the catalog in memory before anybody else sees the tables. What a rollback
+//! waits for: `rolled_back`.
 
+use super::rolled_back::told_commits;
 use super::undoing::UndoScope;
 use super::{NamedSavepoint, OpenTxn, Transactions};
 use crate::state::core::SessionCore;
@@ -57,10 +59,7 @@ impl SessionCore {
         if self.trancount() == 0 {
             return Err(SqlError::of(msg::ROLLBACK_WITHOUT_BEGIN, []));
         }
-        let Some(name) = name else {
-            self.rollback_all();
-            return Ok(());
-        };
+        let Some(name) = name else { return self.rollback_and_wait() };
         let folded = fold_name(name);
         if let Some(at) =
             self.transactions.savepoints.iter().rposition(|s| fold_name(&s.name) == folded)
@@ -68,8 +67,7 @@ impl SessionCore {
             return self.rollback_to_savepoint(at);
         }
         if fold_name(&self.transactions.name) == folded {
-            self.rollback_all();
-            return Ok(());
+            return self.rollback_and_wait();
         }
         Err(SqlError::of(msg::NO_SUCH_SAVEPOINT, [&name]))
     }
@@ -81,6 +79,8 @@ impl SessionCore {
         self.settle_undo();
         let saved = &self.transactions.savepoints[at];
         let (places, ddl, counts) = (saved.places.clone(), saved.ddl, saved.counts);
+        let ends = |open: &&OpenTxn| !places.iter().any(|(db, _)| *db == open.db.id());
+        let told = told_commits(self.transactions.open.iter().filter(ends));
         self.undo_ddl(ddl);
         self.transactions.counts.undo(counts);
         let mut result = Ok(());
@@ -99,7 +99,7 @@ impl SessionCore {
         }
         self.transactions.savepoints.truncate(at + 1);
         self.after_ddl_undo();
-        result
+        result.and(self.await_told(&told))
     }
 
     /// SAVE TRANSACTION. Errors: 628 outside a transaction, 3930 doomed.
@@ -145,9 +145,8 @@ impl SessionCore {
         }
     }
 
-    /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end
-    /// of the session.
-    pub fn rollback_all(&mut self) {
+    /// As [`SessionCore::rollback_all`] where nobody is told any more: the session ends.
+    pub fn rollback_untold(&mut self) {
         if self.trancount() > 0 {
             self.objects.cursors.transaction_ended(false, self.options.cursor_close_on_commit);
         }
@@ -214,9 +213,12 @@ impl SessionCore {
             // Nothing is committed anywhere, and the databases go on.
             self.transactions.ddl = changes;
             self.undo_ddl(0);
+            let told = told_commits(&list);
             // Rolls back.
             list.clear();
             self.after_ddl_undo();
+            // It fails already.
+            let _ = self.await_told(&told);
             return Err(e.clone());
         }
         if failed.is_some() || !changes.is_empty() || list.len() > 1 {
