@@ -322,9 +322,20 @@ impl Hub {
             }
         }
         for connection in self.all() {
-            if connection.take_if_idle_since(Instant::now()) {
-                self.close(&connection);
-            }
+            self.close_idle(&connection);
+        }
+    }
+
+    /// A worker has left a connection. That may have been after a stop has looked through all.
+    pub fn left(&self, connection: &Connection) {
+        if self.is_stopping() {
+            self.close_idle(connection);
+        }
+    }
+
+    fn close_idle(&self, connection: &Connection) {
+        if connection.take_if_idle_since(Instant::now()) {
+            self.close(connection);
         }
     }
 
@@ -370,3 +381,6 @@ impl Hub {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
             let after = match turn(hub, connection) {
                 Turn::Done(after) => after,
                 Turn::Again => continue,
-                Turn::Left => return,
+                Turn::Left => return hub.left(connection),
                 Turn::More if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) => {
                     return hub.submit(connection.clone(), false);
                 }
