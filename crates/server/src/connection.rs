@@ -77,6 +77,9 @@ struct Gate {
     loading: bool,
     /// The client wants the request stopped; to be answered.
     attention: bool,
+    /// Attentions that have come while an earlier one waited for a thread, because a reset comes
+    /// with it: to be answered behind that.
+    more_attentions: u32,
     /// The listener has read a request while one runs, or the first piece of the bulk load that the
     /// one which runs announces.
     early: Option<Got>,
@@ -106,6 +109,21 @@ impl Gate {
     /// Whether another thread than the owner's reads what the client sends.
     fn is_listened_to(&self) -> bool {
         (self.running || self.queued.is_some()) && !self.loading
+    }
+
+    /// An attention withdraws what was queued, but for the reset that was to come before it; not an
+    /// earlier attention.
+    fn withdraw_held(&mut self) -> Next {
+        match self.held.take() {
+            Some(Got::Message(received)) if received.kind == PacketType::Attention => {
+                self.more_attentions = self.more_attentions.saturating_add(1);
+                Next::Got(Got::Message(received))
+            }
+            Some(Got::Message(received)) if received.resets() => {
+                Next::Got(Got::Message(received.into_attention()))
+            }
+            _ => Next::Attention,
+        }
     }
 
     /// Its worker leaves it.
@@ -141,6 +159,7 @@ impl Connection {
                 running: false,
                 loading: false,
                 attention: false,
+                more_attentions: 0,
                 early: None,
                 queued: None,
                 held: None,
@@ -359,13 +378,7 @@ impl Connection {
                     return Ok(Some(Next::Gone));
                 }
                 if std::mem::take(&mut gate.attention) {
-                    // It withdraws what was queued, but for the reset that was to come before it.
-                    return Ok(Some(match gate.held.take() {
-                        Some(Got::Message(received)) if received.message.resets() => {
-                            Next::Got(Got::Message(received.into_attention()))
-                        }
-                        _ => Next::Attention,
-                    }));
+                    return Ok(Some(gate.withdraw_held()));
                 }
                 if let Some(held) = gate.held.take() {
                     return Ok(Some(Next::Got(held)));
@@ -461,6 +474,11 @@ impl Connection {
         }
         gate.loading = false;
         std::mem::take(&mut gate.attention)
+    }
+
+    /// Attentions that are to be answered behind the one that has waited for a thread.
+    pub fn take_more_attentions(&self) -> u32 {
+        std::mem::take(&mut self.gate.lock().more_attentions)
     }
 
     /// The client wants the running request stopped, or is gone.

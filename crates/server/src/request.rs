@@ -162,9 +162,12 @@ fn reset_alone(
     let (asked, stopped) = (message.kind == PacketType::Attention, connection.end_request());
     connection.set_in_transaction(active.session.trancount() > 0);
     answer.finish(asked || stopped, active)?;
-    if asked && stopped {
-        // One more has come meanwhile.
-        acknowledge(hub, connection, active)?;
+    if asked {
+        // Those that came while it waited for a thread, and the one that has come since.
+        let more = connection.take_more_attentions().saturating_add(stopped.into());
+        for _ in 0..more {
+            acknowledge(hub, connection, active)?;
+        }
     }
     Ok(if active.session.is_killed() { After::Close } else { After::Continue })
 }

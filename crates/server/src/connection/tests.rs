@@ -193,6 +193,41 @@ fn a_second_attention_is_not_lost_in_the_first() {
     }
 }
 
+/// An attention that is to reset its session may have to wait for a thread. It is not withdrawn by
+/// those that come meanwhile, and each of them has its own answer.
+#[test]
+fn an_attention_does_not_withdraw_an_earlier_one() {
+    let (connection, mut client) = connected();
+    let mut send = |bytes: &[u8]| {
+        client.write_all(bytes).unwrap();
+        let mut room = [0; 256];
+        while connection.socket.peek(&mut room).unwrap_or(0) < bytes.len() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let next = || match connection.next().unwrap() {
+        Some(Next::Got(Got::Message(received))) => received,
+        _ => panic!("nothing was read"),
+    };
+    // The first bit ends the message, the other one asks for the reset.
+    for (kind, withdrawn) in [(6, 0), (1, 1)] {
+        send(&packet(kind, 9, b""));
+        connection.ready(true, false, false);
+        let mut held = next();
+        assert!(held.resets());
+        for _ in 0..2 + withdrawn {
+            let mut gate = connection.gate.lock();
+            // As it is queued, and a listener finds an attention.
+            (gate.held, gate.attention) = (Some(Got::Message(held)), true);
+            drop(gate);
+            held = next();
+            assert!(held.kind == PacketType::Attention && held.resets());
+        }
+        assert_eq!(connection.take_more_attentions(), 2);
+        assert_eq!(connection.take_more_attentions(), 0);
+    }
+}
+
 /// A request may end where a read does, and an attention stand behind it of which the system has
 /// told already.
 #[test]
