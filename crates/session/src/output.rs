@@ -97,15 +97,14 @@ pub fn give_each<'r>(
 #[derive(Debug, Default)]
 pub struct MadeRows {
     values: Vec<Value>,
-    /// Rows in it, and what they hold outside of it.
+    /// Rows in it, and what they hold, in it and outside of it.
     count: usize,
     bytes: usize,
 }
 
-/// What values hold that go on together.
+/// What rows hold that go on together. It is charged to nobody, as other things are that are as
+/// small.
 const TOGETHER: usize = 64 << 10;
-/// Values that go on together.
-const MOST_TOGETHER: usize = 16 << 10;
 
 impl MadeRows {
     /// Adds a row: the values that `make` appends. True: what is there is to go on now. A row that
@@ -123,8 +122,9 @@ impl MadeRows {
             return Err(error);
         }
         self.count += 1;
-        self.bytes += self.values.iter().skip(at).map(Value::heap_bytes).sum::<usize>();
-        Ok(self.bytes >= TOGETHER || self.values.len() >= MOST_TOGETHER)
+        let bytes = |value: &Value| size_of::<Value>() + value.heap_bytes();
+        self.bytes += self.values.iter().skip(at).map(bytes).sum::<usize>();
+        Ok(self.bytes >= TOGETHER)
     }
 
     /// Sends what is there, rows of `width` values; after an error they are gone all the same.
@@ -405,5 +405,26 @@ mod tests {
         let error = give(&mut made, &mut sink, 40_000, 9).err();
         assert!(error.is_some_and(|e| e.message.contains("gone")));
         assert_eq!(sink.rows, [2, 2]);
+    }
+
+    /// Rows without anything outside of them hold memory as well.
+    #[test]
+    fn many_small_rows_go_on_before_they_are_much() {
+        for width in [1, 7, 1000] {
+            let mut made = MadeRows::default();
+            let mut rows = 1;
+            let add = |made: &mut MadeRows| {
+                made.add(|values| {
+                    values.extend((0..width).map(Value::Int));
+                    Ok(())
+                })
+            };
+            while !add(&mut made).unwrap() {
+                rows += 1;
+            }
+            let bytes = rows * width as usize * size_of::<Value>();
+            let row = width as usize * size_of::<Value>();
+            assert!((TOGETHER..TOGETHER + row).contains(&bytes), "{rows} rows of {width}");
+        }
     }
 }
