@@ -57,6 +57,11 @@ const STATEMENTS: &[(&str, i32)] = &[
     ("declare @i int = 0, @s nvarchar(400)
       while 1 = 1 begin set @s = concat(N'declare c', @i, N' cursor global keyset for select name from sys.objects')
         exec (@s) set @i += 1 end", 701),
+    // From the last row on, which is sent last.
+    ("declare @h int, @scroll int = 8, @access int = 1
+      exec sp_cursoropen @h output,
+        N'select value, replicate(''x'', 2000) x from generate_series(1, 60000)', @scroll output, @access output
+      exec sp_cursorfetch @h, 8, 0, 60000", 701),
 ];
 
 #[test]

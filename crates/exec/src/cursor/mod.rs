@@ -22,6 +22,7 @@ use crate::operators::row_store::RowStore;
 use dynamic::DynamicCursor;
 use keyset::Keyset;
 use rows::CursorRows;
+use session::query_memory::{Share, row_bytes};
 use session::state::SessionCore;
 use session::state::cursors::{CurrentRow, CursorBody, PositionedRows};
 use stream::Stream;
@@ -85,7 +86,27 @@ pub struct BufferRow {
     pub current: PositionedRows,
 }
 
-/// The rows that a client has fetched last.
+impl BufferRow {
+    /// Bytes that it holds.
+    fn held(&self) -> usize {
+        let mark = match &self.mark.0 {
+            CursorPosition::Place(dynamic::CursorPlace::On(key)) => key.capacity(),
+            _ => 0,
+        };
+        let of_table = |row: &CurrentRow| {
+            let written = row.written.as_ref().map_or(0, Vec::capacity);
+            size_of::<CurrentRow>() + row.locator.heap_bytes() + row.image.capacity() + written
+        };
+        let current = match &self.current {
+            PositionedRows::Row(rows) => rows.iter().map(of_table).sum::<usize>(),
+            PositionedRows::None | PositionedRows::Missing => 0,
+        };
+        size_of::<BufferRow>() + mark + current
+    }
+}
+
+/// The rows that a client has fetched last. How many it fetches at a time is the client's wish:
+/// what they hold is charged once it is much.
 #[derive(Default)]
 pub struct Buffer {
     /// Where its first and last row are, or the end that was met.
@@ -94,12 +115,63 @@ pub struct Buffer {
     pub rows: Vec<BufferRow>,
     /// Rows that are still to be sent.
     pub values: Vec<Vec<Value>>,
+    /// What it holds, and of that those rows.
+    bytes: usize,
+    value_bytes: usize,
+    memory: Option<Share>,
 }
+
+/// What a buffer may hold that is charged to nobody.
+const UNCHARGED: usize = 64 << 10;
 
 impl Buffer {
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Buffer::default();
+    }
+
+    /// Adds a row; with its values where they are still to be sent.
+    ///
+    /// # Errors
+    /// 701; then it has forgotten everything.
+    pub fn keep(
+        &mut self,
+        core: &SessionCore,
+        row: BufferRow,
+        values: Option<Vec<Value>>,
+    ) -> Result<(), SqlError> {
+        let of_values = values.as_deref().map_or(0, row_bytes);
+        self.value_bytes += of_values;
+        if let Err(error) = self.charge(core, row.held() + of_values) {
+            self.clear();
+            return Err(error);
+        }
+        self.rows.push(row);
+        self.values.extend(values);
+        Ok(())
+    }
+
+    fn charge(&mut self, core: &SessionCore, bytes: usize) -> Result<(), SqlError> {
+        self.bytes += bytes;
+        match &mut self.memory {
+            Some(memory) => memory.need(bytes),
+            None if self.bytes <= UNCHARGED => Ok(()),
+            None => {
+                let mut memory = core.shared.grants.add(core.query_memory()).share();
+                memory.need(self.bytes)?;
+                self.memory = Some(memory);
+                Ok(())
+            }
+        }
+    }
+
+    /// The values were sent, and are gone.
+    pub fn values_sent(&mut self) {
+        let bytes = std::mem::take(&mut self.value_bytes);
+        self.bytes -= bytes;
+        if let Some(memory) = &mut self.memory {
+            memory.give(bytes);
+        }
     }
 }
 

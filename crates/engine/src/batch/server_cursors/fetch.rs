@@ -1,5 +1,5 @@
 //! Fetches of a client's cursor: sp_cursorfetch, and the rows that an open sends at once.
-//! Guarantee: the buffer holds the rows that were sent last, in their order.
+//! Guarantee: the buffer holds the rows that were sent last, in their order; it is charged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,6 +14,7 @@ use crate::batch::run::{Failure, Flow, Run};
 use exec::cursor::{Body, BufferRow, FetchTarget, Status};
 use programs::arguments::Arg;
 use session::output::MadeRows;
+use session::state::SessionCore;
 use session::state::cursors::{Cursor, PositionedRows};
 
 /// Which rows a fetch asks for.
@@ -206,7 +207,7 @@ impl Run<'_> {
         if status == Status::End {
             return Ok(false);
         }
-        keep_in_buffer(body, status, false);
+        keep_in_buffer(self.core, body, status, false)?;
         self.core.acknowledge_reads()?;
         let row = row_with_state(body, status);
         if add_row(made, row)? {
@@ -240,7 +241,7 @@ impl Run<'_> {
                 body.buffer.last = Some(mark.clone());
             }
             body.buffer.first = Some(mark);
-            keep_in_buffer(body, status, true);
+            keep_in_buffer(self.core, body, status, true)?;
             to = FetchTarget::Prior;
         }
         body.buffer.rows.reverse();
@@ -259,6 +260,7 @@ impl Run<'_> {
             }
         }
         made.flush(width(body), |rows| self.sink.rows(rows))?;
+        body.buffer.values_sent();
         Ok(count)
     }
 }
@@ -277,16 +279,18 @@ fn width(body: &Body) -> usize {
 }
 
 /// Keeps where the row that was just fetched is, and where it is sent later its values.
-fn keep_in_buffer(body: &mut Body, status: Status, values: bool) {
+fn keep_in_buffer(
+    core: &SessionCore,
+    body: &mut Body,
+    status: Status,
+    values: bool,
+) -> Result<(), SqlError> {
     let mark = body.mark();
     let current = match status {
         Status::Row => PositionedRows::Row(body.fetched.tables.clone()),
         Status::Missing => PositionedRows::Missing,
         Status::End => PositionedRows::None,
     };
-    body.buffer.rows.push(BufferRow { mark, current });
-    if values {
-        let row = row_with_state(body, status);
-        body.buffer.values.push(row);
-    }
+    let values = values.then(|| row_with_state(body, status));
+    body.buffer.keep(core, BufferRow { mark, current }, values)
 }
