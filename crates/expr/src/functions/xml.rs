@@ -9,7 +9,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
 use types::{DataType, Len, Look, SqlError, Value, msg};
-use xml::{Answer, Atom, Change, Encoding, NodeRef, Pace, Query, QueryError};
+use xml::{Atom, Change, Encoding, NodeRef, Pace, Query, QueryAnswer, QueryError};
 
 use crate::parsed::Parsed;
 
@@ -178,7 +178,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn run<'r>(&'r self, pace: &'r Pace<'r>) -> Result<Answer<'r>, QueryError> {
+    fn run<'r>(&'r self, pace: &'r Pace<'r>) -> Result<QueryAnswer<'r>, QueryError> {
         self.query.run(&self.parsed.document, self.parsed.from, self.externals, pace)
     }
 }
