@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use disk::Disk;
 use parking_lot::Mutex;
-use types::{Raised, SqlError};
+use types::{RaisedError, SqlError};
 
 /// Lines kept; older ones are dropped from memory and file.
 const KEPT: usize = 4000;
@@ -39,7 +39,7 @@ pub struct Line<'a> {
 
 /// The line of an error that nobody else is told of.
 pub fn line_of(error: &SqlError) -> String {
-    let Raised { number, severity, state, message, .. } = &**error;
+    let RaisedError { number, severity, state, message, .. } = &**error;
     format!("Error: {number}, Severity: {severity}, State: {state}. {message}")
 }
 

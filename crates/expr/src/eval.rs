@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use types::convert::ConvertOptions;
 use types::look::GO_ON;
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{CodePage, Collation, DataType, Decimal, Dialect, Look, SqlError, Value, msg};
+use types::{CancelCheck, CodePage, Collation, DataType, Decimal, Dialect, SqlError, Value, msg};
 
 impl Expr {
     /// The value over a row.
@@ -261,7 +261,12 @@ impl ConvertExpr {
     }
 
     #[inline]
-    fn convert(&self, value: &Value, dialect: Dialect, look: Look<'_>) -> Result<Value, SqlError> {
+    fn convert(
+        &self,
+        value: &Value,
+        dialect: Dialect,
+        look: CancelCheck<'_>,
+    ) -> Result<Value, SqlError> {
         let (page, whole_characters) =
             (self.collation.code_page(), self.collation.counts_characters());
         let (style, mode) = (self.style, self.mode);

@@ -8,7 +8,7 @@
 //! constants is bounded.
 
 use syntax::ast::CompareOp;
-use types::{CellConstant, CellOrder, Collation, DataType, Parts, RowLayout, Value};
+use types::{CellConstant, CellOrder, Collation, DataType, RowLayout, RowParts, Value};
 
 use crate::lookup::FEW;
 use crate::{CompareExpr, Env, Expr, InListExpr, Pred, mirrored};
@@ -260,7 +260,7 @@ impl Making<'_> {
 }
 
 impl CellTest {
-    fn truth(&self, layout: &RowLayout, parts: &Parts<'_>) -> Truth {
+    fn truth(&self, layout: &RowLayout, parts: &RowParts<'_>) -> Truth {
         match self {
             CellTest::Compare(op, constant) => match layout.compare_cell(parts, constant) {
                 CellOrder::Null => Some(None),
@@ -301,7 +301,7 @@ impl CellTest {
 }
 
 /// AND, which one part that is false decides, or OR, which one that is true does.
-fn combined(list: &[CellTest], decides: bool, layout: &RowLayout, parts: &Parts<'_>) -> Truth {
+fn combined(list: &[CellTest], decides: bool, layout: &RowLayout, parts: &RowParts<'_>) -> Truth {
     let mut truth = Some(!decides);
     for test in list {
         match test.truth(layout, parts)? {

@@ -2,7 +2,7 @@
 //! Guarantees: a value of a (max) type has at most 2^31-1 bytes as SQL Server counts them; what is
 //! not large asks nobody.
 
-use types::{CodePage, DataType, Look, SqlError, Value, msg};
+use types::{CancelCheck, CodePage, DataType, SqlError, Value, msg};
 
 use crate::Env;
 
@@ -110,7 +110,7 @@ pub fn is_conversion(error: &SqlError) -> bool {
 /// Counts what a loop over a large value does, and asks from time to time whether the statement is
 /// to go on.
 pub struct Steps<'l> {
-    look: Look<'l>,
+    look: CancelCheck<'l>,
     left: usize,
 }
 
@@ -120,7 +120,7 @@ impl<'l> Steps<'l> {
     const LOOK: usize = 32 << 10;
 
     /// Asks `look`.
-    pub fn new(look: Look<'l>) -> Steps<'l> {
+    pub fn new(look: CancelCheck<'l>) -> Steps<'l> {
         Steps { look, left: Steps::LOOK }
     }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::{Look, SqlError};
+use types::{CancelCheck, SqlError};
 use xml::{Document, NodeRef, TextSource, Whitespace};
 
 /// A value of type xml, or a row of nodes(), as a tree.
@@ -30,7 +30,7 @@ impl Parsed {
     pub(crate) fn of(
         text: &CompactString,
         known: Option<&Arc<Parsed>>,
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<Arc<Parsed>, SqlError> {
         if let Some(known) = known.filter(|known| known.text == *text) {
             return Ok(known.clone());

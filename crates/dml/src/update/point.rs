@@ -16,7 +16,7 @@ use plan::nodes::{Path, ScanPlan};
 use session::state::kept_memory::{KeptMemory, PointRoom};
 use std::ops::Range;
 use storage::{Base, TableMode, access_error};
-use types::{Parts, SqlError, Value};
+use types::{RowParts, SqlError, Value};
 
 /// Most values that are decoded of the row.
 const WIDTH: usize = 8;
@@ -124,7 +124,7 @@ impl UpdatePlan {
         edit: &mut Edit,
     ) -> Wish {
         let layout = &self.store.table.layout;
-        let Ok(parts) = Parts::of(row) else { return Wish::Unknown };
+        let Ok(parts) = RowParts::of(row) else { return Wish::Unknown };
         if slots.len() != scan.columns.len() {
             slots.resize(scan.columns.len(), Value::Null);
         }

@@ -1,6 +1,6 @@
 //! FOR XML PATH: column names are paths that say where a value stands in its row's element.
 
-use types::{Look, SqlError, Value, msg};
+use types::{CancelCheck, SqlError, Value, msg};
 
 use super::xml::{continues_name, escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
@@ -142,7 +142,7 @@ impl XmlPath {
         &self,
         writer: &mut Writer,
         row: &[Value],
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<(), SqlError> {
         let out = &mut writer.out;
         let mut open = Open { steps: Vec::new(), tag: false };
@@ -189,7 +189,7 @@ fn write_leaf(
     value: &Value,
     follows_data: bool,
     open: &mut Open<'_>,
-    (out, look): (&mut String, Look<'_>),
+    (out, look): (&mut String, CancelCheck<'_>),
 ) -> Result<(), SqlError> {
     if let Leaf::Attribute(name) = &path.leaf {
         out.push_str(&format!(" {name}=\""));

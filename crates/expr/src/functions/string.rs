@@ -18,7 +18,7 @@ use compact_str::CompactString;
 use std::borrow::Cow;
 use types::look::pieces;
 use types::units::push_text;
-use types::{DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, DataType, Len, SqlError, Value, msg};
 
 const fn f(
     name: &'static str,
@@ -399,7 +399,7 @@ fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(Value::Str(rejoined(out, &look)?.into()))
 }
 
-fn characters(text: &str, look: Look<'_>) -> Result<Vec<char>, SqlError> {
+fn characters(text: &str, look: CancelCheck<'_>) -> Result<Vec<char>, SqlError> {
     let mut out = Vec::new();
     for piece in pieces(text, look) {
         out.extend(piece?.chars());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
-use types::{DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, DataType, Len, SqlError, Value, msg};
 use xml::{Atom, Change, Encoding, NodeRef, Pace, Query, QueryAnswer, QueryError};
 
 use crate::parsed::Parsed;
@@ -213,7 +213,7 @@ impl Nodes {
     pub fn new(
         args: &[Value],
         known: Option<&Arc<Parsed>>,
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<Nodes, SqlError> {
         let Some(Value::Str(text)) = args.first() else {
             return Ok(Nodes { parsed: None, rest: Vec::new().into_iter() });
@@ -235,7 +235,7 @@ impl Nodes {
     ///
     /// # Errors
     /// Only that the statement is to stop.
-    pub fn next(&mut self, look: Look<'_>) -> Result<Option<Value>, SqlError> {
+    pub fn next(&mut self, look: CancelCheck<'_>) -> Result<Option<Value>, SqlError> {
         let (Some(parsed), Some(node)) = (&self.parsed, self.rest.next()) else { return Ok(None) };
         let text = xml::watched(look, |pace| parsed.document.row_text(node, pace))?;
         Ok(Some(Value::Str(text.into())))

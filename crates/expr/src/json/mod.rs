@@ -15,7 +15,7 @@ pub use scan::{Kind, MALFORMED, Member, Node, Walk, parse, parse_any};
 pub use unescape::unescaped;
 pub use write::{base64, from_base64, most_bytes, value_text, write_string};
 
-use types::{Look, SqlError, msg};
+use types::{CancelCheck, SqlError, msg};
 
 /// 13608: a strict path that leads nowhere.
 pub fn no_property() -> SqlError {
@@ -28,7 +28,7 @@ impl<'t> Node<'t> {
     ///
     /// # Errors
     /// Only that the statement is to stop.
-    pub fn at(self, steps: &[Step], look: Look<'_>) -> Result<Option<Node<'t>>, SqlError> {
+    pub fn at(self, steps: &[Step], look: CancelCheck<'_>) -> Result<Option<Node<'t>>, SqlError> {
         let mut node = self;
         for step in steps {
             let found = match step {
@@ -42,7 +42,7 @@ impl<'t> Node<'t> {
     }
 
     /// The first member of a name.
-    fn member(self, key: &str, look: Look<'_>) -> Result<Option<Member<'t>>, SqlError> {
+    fn member(self, key: &str, look: CancelCheck<'_>) -> Result<Option<Member<'t>>, SqlError> {
         for member in self.members(look) {
             let member = member?;
             if unescaped(member.name, look)? == key {

@@ -1,6 +1,6 @@
 //! JSON_MODIFY: one place of a text is changed, the rest stays as it was written.
 
-use types::{Look, SqlError, msg};
+use types::{CancelCheck, SqlError, msg};
 
 use super::{Kind, Node, Path, Step, no_property, unescaped, write_string};
 
@@ -29,7 +29,7 @@ pub fn modify(
     root: Node<'_>,
     path: &Path,
     new: NewValue<'_>,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<String, SqlError> {
     if path.append {
         return append(text, root, path, new, look);
@@ -67,7 +67,7 @@ fn append(
     root: Node<'_>,
     path: &Path,
     new: NewValue<'_>,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<String, SqlError> {
     match root.at(&path.steps, look)? {
         Some(array) if array.kind == Kind::Array => Ok(with_item(text, array, new.text())),
@@ -105,7 +105,12 @@ fn with_item(text: &str, container: Node<'_>, item: &str) -> String {
 }
 
 /// The object without a member, and without the comma that came with it.
-fn without(text: &str, object: Node<'_>, key: &str, look: Look<'_>) -> Result<String, SqlError> {
+fn without(
+    text: &str,
+    object: Node<'_>,
+    key: &str,
+    look: CancelCheck<'_>,
+) -> Result<String, SqlError> {
     let mut end_of_last = None;
     let mut members = object.members(look);
     while let Some(member) = members.next().transpose()? {

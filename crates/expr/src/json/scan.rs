@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use types::{Look, SqlError, msg};
+use types::{CancelCheck, SqlError, msg};
 
 use super::unescape::unescaped;
 use crate::large::{LARGE, Steps};
@@ -51,7 +51,7 @@ impl<'t> Node<'t> {
     ///
     /// # Errors
     /// Only that the statement is to stop.
-    pub fn scalar(&self, look: Look<'_>) -> Result<Option<Cow<'t, str>>, SqlError> {
+    pub fn scalar(&self, look: CancelCheck<'_>) -> Result<Option<Cow<'t, str>>, SqlError> {
         Ok(match self.kind {
             Kind::Null => None,
             Kind::String => Some(unescaped(self.text, look)?),
@@ -60,13 +60,19 @@ impl<'t> Node<'t> {
     }
 
     /// The members of an object; none of anything else.
-    pub fn members(self, look: Look<'_>) -> impl Iterator<Item = Result<Member<'t>, SqlError>> {
+    pub fn members(
+        self,
+        look: CancelCheck<'_>,
+    ) -> impl Iterator<Item = Result<Member<'t>, SqlError>> {
         let mut walk = (self.kind == Kind::Object).then(|| Walk::inside(self, look));
         std::iter::from_fn(move || walk.as_mut()?.member().transpose())
     }
 
     /// The elements of an array; none of anything else.
-    pub fn elements(self, look: Look<'_>) -> impl Iterator<Item = Result<Node<'t>, SqlError>> {
+    pub fn elements(
+        self,
+        look: CancelCheck<'_>,
+    ) -> impl Iterator<Item = Result<Node<'t>, SqlError>> {
         let mut walk = (self.kind == Kind::Array).then(|| Walk::inside(self, look));
         std::iter::from_fn(move || walk.as_mut()?.element().transpose())
     }
@@ -82,13 +88,13 @@ pub struct Walk<'t, 'l> {
 }
 
 impl<'t, 'l> Walk<'t, 'l> {
-    fn inside(node: Node<'t>, look: Look<'l>) -> Walk<'t, 'l> {
+    fn inside(node: Node<'t>, look: CancelCheck<'l>) -> Walk<'t, 'l> {
         Walk { text: node.text, at: 1, base: node.at, steps: Steps::new(look) }
     }
 
     /// Goes on in the whole text at a place within an object or array, before one of its items or
     /// its end.
-    pub fn resume(text: &'t str, at: usize, look: Look<'l>) -> Walk<'t, 'l> {
+    pub fn resume(text: &'t str, at: usize, look: CancelCheck<'l>) -> Walk<'t, 'l> {
         Walk { text, at, base: 0, steps: Steps::new(look) }
     }
 
@@ -228,14 +234,14 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// The object or array that a text is; a scalar is no document. Error: 13609.
-pub fn parse<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
+pub fn parse<'t>(text: &'t str, look: CancelCheck<'_>) -> Result<Node<'t>, SqlError> {
     let node = parse_any(text, look)?;
     if node.is_container() { Ok(node) } else { Err(malformed(text, node.at)) }
 }
 
 /// The value that a text is. Error: 13609, with the character at fault and its place, counted from
 /// 0.
-pub fn parse_any<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
+pub fn parse_any<'t>(text: &'t str, look: CancelCheck<'_>) -> Result<Node<'t>, SqlError> {
     let mut check = Check { text, at: 0, counted: 0, steps: Steps::new(look) };
     let found = check.value(0).and_then(|()| {
         check.blanks()?;

@@ -4,12 +4,12 @@
 
 use std::borrow::Cow;
 
-use types::{Look, SqlError, units};
+use types::{CancelCheck, SqlError, units};
 
 use crate::large::Steps;
 
 /// The text of a quoted and checked string.
-pub fn unescaped<'t>(quoted: &'t str, look: Look<'_>) -> Result<Cow<'t, str>, SqlError> {
+pub fn unescaped<'t>(quoted: &'t str, look: CancelCheck<'_>) -> Result<Cow<'t, str>, SqlError> {
     let inner = quoted.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(quoted);
     let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else { return Ok(inner.into()) };
     let mut steps = Steps::new(look);

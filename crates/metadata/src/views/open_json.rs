@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::Db;
 use expr::json::{self, Kind, Path, Walk};
 use logical::view::{Argument, PIECE, PIECE_BYTES};
-use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, Collation, CompactString, DataType, Len, SqlError, Value, msg};
 
 use super::view::all_of;
 use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows};
@@ -154,7 +154,7 @@ struct JsonRows {
 
 impl JsonRows {
     /// The next row: key, value, type. It leaves the place of the one after it.
-    fn row(&mut self, look: Look<'_>) -> Result<Option<[Value; 3]>, SqlError> {
+    fn row(&mut self, look: CancelCheck<'_>) -> Result<Option<[Value; 3]>, SqlError> {
         let text = self.text.as_str();
         let (key, node) = match std::mem::take(&mut self.rest) {
             JsonRest::None => return Ok(None),
@@ -184,7 +184,7 @@ impl JsonRows {
 }
 
 impl RowSource for JsonRows {
-    fn next(&mut self, out: &mut ViewRows, look: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, look: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         let mut bytes = 0;
         while out.len() < PIECE && bytes < PIECE_BYTES {

@@ -8,7 +8,7 @@ use super::{ConvertOptions, Mode, fit_bytes, fit_string_looking, text_of_utf16};
 use crate::codepage;
 use crate::datatype::DataType;
 use crate::error::SqlError;
-use crate::look::{Look, pieces};
+use crate::look::{CancelCheck, pieces};
 use crate::msg;
 use crate::rowcell::{encode_utf16, latin_text};
 use crate::units;
@@ -99,7 +99,7 @@ pub fn illegal_character(text: &str, at: usize) -> SqlError {
 }
 
 /// The text of bytes: what their mark or declaration says, UTF-8 without either.
-fn decoded(bytes: &[u8], look: Look<'_>) -> Result<CompactString, SqlError> {
+fn decoded(bytes: &[u8], look: CancelCheck<'_>) -> Result<CompactString, SqlError> {
     let wide = |bytes: &[u8]| text_of_utf16(&bytes[..bytes.len() / 2 * 2], look);
     let swapped = |bytes: &[u8]| {
         let little: Vec<u8> = bytes.chunks_exact(2).flat_map(|pair| [pair[1], pair[0]]).collect();
