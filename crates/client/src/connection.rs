@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tds::client::{Answer, AnswerReader, ClientCodec, Token};
+use tds::client::{AnswerReader, AnswerToken, ClientCodec, Token};
 use tds::login::Login7;
 use tds::prelogin::{self, Prelogin};
 use tds::tokens::DoneStatus;
@@ -264,8 +264,8 @@ impl Connection {
             match read? {
                 // Not before: the reader may have the end of the answer already.
                 None => self.wire.more()?,
-                Some(Answer::End) => return Ok(()),
-                Some(Answer::Token(token)) => {
+                Some(AnswerToken::End) => return Ok(()),
+                Some(AnswerToken::Token(token)) => {
                     if let Token::EnvChange { kind, new, .. } = &token {
                         self.changed(*kind, new);
                     }
