@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use compact_str::CompactString;
-use disk::mirrored::{self, Damaged, Found};
+use disk::mirrored::{self, Damaged, FoundCopies};
 use disk::{Disk, DiskError};
 
 /// database_id of master.
@@ -126,9 +126,9 @@ pub enum RegistryError {
 pub fn read(disk: &dyn Disk, root: &Path) -> Result<Registry, RegistryError> {
     let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| parse(text).is_ok());
     let content = match mirrored::read(disk, &root.join(FILE_NAME), &is_old)? {
-        Found::Nothing => return Ok(Registry::default()),
-        Found::Whole(content) => content,
-        Found::Damaged(damaged) => return Err(RegistryError::Damaged(damaged)),
+        FoundCopies::Nothing => return Ok(Registry::default()),
+        FoundCopies::Whole(content) => content,
+        FoundCopies::Damaged(damaged) => return Err(RegistryError::Damaged(damaged)),
     };
     let text =
         String::from_utf8(content.bytes).map_err(|_| RegistryError::Format("not text".into()))?;

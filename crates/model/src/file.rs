@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use disk::{
-    AlignedBuf, BlockFile, Counted, Data, DiskError, FileStats, Launch, Op, Sectors, Timer,
+    AlignedBuf, BlockFile, CountedRequest, Data, DiskError, FileStats, Launch, Op, Sectors, Timer,
     check_aligned,
 };
 
@@ -274,7 +274,7 @@ impl Timer for ModelFile {
 
     /// A request is not late because nobody has looked yet: the host is, from the moment on at
     /// which it is waited for.
-    fn count(&self, due: u64, request: Counted, took: Duration, waited: Duration) {
+    fn count(&self, due: u64, request: CountedRequest, took: Duration, waited: Duration) {
         let after = self.shared.clock.until(due).err().unwrap_or_default();
         self.shared.note_late(took.saturating_sub(after), after.min(waited));
         if request.write {
