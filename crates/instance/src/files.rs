@@ -382,7 +382,7 @@ impl InstanceCore {
             Ok(false) => {}
             Err(_) => return false,
         }
-        let home = pages::Home { instance: self.id(), ..pages::Home::default() };
+        let home = pages::InstanceHome { instance: self.id(), ..pages::InstanceHome::default() };
         match txn::identify(&*self.disk, path, &home) {
             Ok(found) => {
                 let owner = found.map(|f| f.owner).unwrap_or_default();

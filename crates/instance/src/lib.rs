@@ -349,11 +349,11 @@ impl InstanceCore {
     }
 
     /// Where a database's files are, and whose they may be.
-    pub fn home(&self, entry: &registry::DbEntry) -> pages::Home {
+    pub fn home(&self, entry: &registry::DbEntry) -> pages::InstanceHome {
         // While it is being restored the database's own list is ahead of the registry, or behind
         // it: it says what is there.
         let data = entry.files.iter().filter(|f| !f.log && !entry.restoring);
-        pages::Home {
+        pages::InstanceHome {
             instance: self.identity.id,
             folder: self.paths.root().to_path_buf(),
             folder_before: self.folder_before.clone(),

@@ -252,7 +252,7 @@ impl InstanceCore {
     /// Why a file that is there cannot be replaced: somebody has it open (3634), or it is another
     /// instance's (1834).
     pub fn foreign_target(&self, file: &FileEntry) -> Option<SqlError> {
-        let home = pages::Home { instance: self.id(), ..pages::Home::default() };
+        let home = pages::InstanceHome { instance: self.id(), ..pages::InstanceHome::default() };
         match txn::identify(&*self.disk, &file.path, &home) {
             Ok(_) if self.may_remove(&file.path) && !self.in_another_folder(&file.path) => None,
             Ok(found) => {

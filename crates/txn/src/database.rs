@@ -25,7 +25,8 @@ use disk::Disk;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use pages::{
-    BufferPool, Closed, FreeingPaused, Home, PageError, RecordBuilder, RecordSink, Store, TxnId,
+    BufferPool, CleanEnd, FreeingPaused, InstanceHome, PageError, RecordBuilder, RecordSink, Store,
+    TxnId,
 };
 use wal::{Log, Lsn};
 
@@ -56,7 +57,7 @@ pub struct Env {
     /// Pace of the background tasks.
     pub pace: Pace,
     /// The instance, and where the database's files are.
-    pub home: Home,
+    pub home: InstanceHome,
     /// The database is rebuilt at each start: nobody waits for its log to be durable.
     pub scratch: bool,
     /// What became of transactions over several databases of the instance.
@@ -478,7 +479,7 @@ impl Database {
         // Nothing has been changed since the checkpoint: the pages are whole without the log.
         let marked = match (&closed, done) {
             (Ok(()), Some(done)) if self.txns.next_id() == next && self.has_written_all() => {
-                self.store.mark_closed(Closed { end: done.lsn, next_txn: next.0 })
+                self.store.mark_closed(CleanEnd { end: done.lsn, next_txn: next.0 })
             }
             _ => Ok(()),
         };

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use pages::{FILE_LIST, PageId, Reads, RecordKind, RecordView};
+use pages::{FILE_LIST, PageId, PendingReads, RecordKind, RecordView};
 use wal::Lsn;
 
 use crate::database::Database;
@@ -142,7 +142,7 @@ impl Database {
     /// Has the pages of each batch read, and gives it on while they are: redo waits for those that
     /// it comes to.
     fn fetch_pages(&self, to_fetch: &Receiver<Batch>, fetched: &SyncSender<Batch>) {
-        let mut under_way: VecDeque<Reads> = VecDeque::new();
+        let mut under_way: VecDeque<PendingReads> = VecDeque::new();
         while let Ok(mut batch) = to_fetch.recv() {
             batch.pages.sort_unstable();
             batch.pages.dedup();

@@ -8,7 +8,7 @@ use super::search::lower_bound;
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{Before, Page, PageMut, RecordBuilder, RowHeader, RowUpdate, UnitId};
+use pages::{BeforeImage, Page, PageMut, RecordBuilder, RowHeader, RowUpdate, UnitId};
 
 /// One change of one entry.
 #[derive(Debug)]
@@ -217,7 +217,7 @@ fn update_entry(
         return Ok(Step::Room(new - old));
     }
     let offset = pages::value_offset(entry.key) + at;
-    let before = Before::without(&entry.value[at..at + old], offset, w.wrote(&entry.header));
+    let before = BeforeImage::without(&entry.value[at..at + old], offset, w.wrote(&entry.header));
     if !rec.should_take(entry.key.len() + before.carried() + new) {
         return Ok(Step::Flush);
     }

@@ -11,7 +11,7 @@ use super::ways::Expected;
 use crate::Writer;
 use crate::error::AccessError;
 use crate::record::{difference, with_record};
-use pages::{Before, PageMut, RecordBuilder, RowPatch, RowUpdate, WORTH};
+use pages::{BeforeImage, PageMut, RecordBuilder, RowPatch, RowUpdate, WORTH};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -121,8 +121,8 @@ impl BTree {
         let offset = pages::value_offset(key) + edit.at + skip;
         let there = &there[skip..skip + old];
         let before = match there.len() {
-            WORTH.. => Before::without(there, offset, w.wrote(header)),
-            _ => Before::whole(there),
+            WORTH.. => BeforeImage::without(there, offset, w.wrote(header)),
+            _ => BeforeImage::whole(there),
         };
         let after = &edit.bytes[skip..skip + new];
         let (flags, key, at) = (header.flags, Some(key), offset as u16);

@@ -7,7 +7,9 @@ use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::rid::Rid;
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{Before, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, RowUpdate, UnitId};
+use pages::{
+    BeforeImage, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, RowUpdate, UnitId,
+};
 
 /// One change of one row.
 #[derive(Debug)]
@@ -279,7 +281,7 @@ impl Heap {
                 old: &header,
                 key: Some(&old.rid.to_bytes()),
                 at: at as u16,
-                before: Before::whole(&old.row[at..at + o]),
+                before: BeforeImage::whole(&old.row[at..at + o]),
                 new_bytes: &row[at..at + n],
             })?;
             match from {
@@ -321,7 +323,7 @@ fn change_in_place(
                 let (short, is_short) = padded(row);
                 let row = if is_short { &short[..] } else { row };
                 let (at, o, n) = difference(old.row, row);
-                let before = Before::without(&old.row[at..at + o], at, w.wrote(&old.header));
+                let before = BeforeImage::without(&old.row[at..at + o], at, w.wrote(&old.header));
                 let after = &row[at..at + n];
                 rec.update(&RowUpdate {
                     slot,
@@ -376,7 +378,7 @@ fn apply_row(
             if new > old && new - old > *free {
                 return Ok(Step::Alone);
             }
-            let before = Before::without(&body[at..at + old], at, w.wrote(&header));
+            let before = BeforeImage::without(&body[at..at + old], at, w.wrote(&header));
             if !rec.should_take(before.carried() + new) {
                 return Ok(Step::Flush);
             }

@@ -19,7 +19,7 @@ use catalog::registry::DbEntry;
 use catalog::{MASTER, MODEL};
 use disk::mirrored::{self, FoundCopies};
 use disk::{Disk, DiskError, OpenMode};
-use pages::{Home, PageId, UnitId};
+use pages::{InstanceHome, PageId, UnitId};
 use txn::TxnError;
 use types::SqlError;
 
@@ -334,7 +334,8 @@ impl Examination {
             Err(DiskError::NotFound { .. }) => "it is not there".into(),
             Err(e) => return Err(e.into()),
         };
-        let home = Home { instance, folder: options.data_dir.clone(), ..Home::default() };
+        let home =
+            InstanceHome { instance, folder: options.data_dir.clone(), ..InstanceHome::default() };
         let closed = txn::identify(disk, primary, &home)?.is_some_and(|found| found.closed);
         if !closed {
             return self.plan_rebuild(

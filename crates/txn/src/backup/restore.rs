@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use disk::{Disk, DiskError};
 use pages::{
-    DataFiles, FileEvent, FileGrowth, FileRestore, FileSpec, Home, LogHandle, PAGE_SIZE,
+    DataFiles, FileEvent, FileGrowth, FileRestore, FileSpec, InstanceHome, LogHandle, PAGE_SIZE,
     RecordKind, RecordView, Store, TxnId, check_images,
 };
 use wal::{CheckpointInfo, Log, LogBlocks, LogError, LogOptions, LogRestore, Lsn};
@@ -89,14 +89,18 @@ fn no_log(e: LogError) -> BackupError {
 /// What the log of a database that is not open says of backups and restores.
 pub fn restore_state(
     disk: &dyn Disk,
-    home: &Home,
+    home: &InstanceHome,
     log_path: &Path,
 ) -> Result<BackupState, BackupError> {
     Ok(state_of(&take_up(disk, home, log_path)?)?.1)
 }
 
 /// The log of a database that is not open, if it is this instance's.
-fn take_up(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<LogRestore, BackupError> {
+fn take_up(
+    disk: &dyn Disk,
+    home: &InstanceHome,
+    log_path: &Path,
+) -> Result<LogRestore, BackupError> {
     let (file, _) = open_log(disk, log_path, home).map_err(|e| match e {
         TxnError::Log(e) => no_log(e),
         TxnError::Disk(e) => no_log(e.into()),
@@ -121,7 +125,11 @@ fn state_of(log: &LogRestore) -> Result<(TxnId, BackupState), BackupError> {
 }
 
 /// A closed database takes part in restores from now on: after a tail-log backup.
-pub fn mark_restoring(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<(), BackupError> {
+pub fn mark_restoring(
+    disk: &dyn Disk,
+    home: &InstanceHome,
+    log_path: &Path,
+) -> Result<(), BackupError> {
     let log = take_up(disk, home, log_path)?;
     let (next, mut state) = state_of(&log)?;
     state.restoring = Some(Restoring { end: log.end(), time_us: now_us(), cut: false });
@@ -209,7 +217,7 @@ pub fn restore_data(
 /// of it; opening the log may cut the file to the map that it has and syncs it.
 pub fn check_differential(
     disk: &dyn Disk,
-    home: &Home,
+    home: &InstanceHome,
     set: &SetEntry,
     log_path: &Path,
 ) -> Result<(), BackupError> {
@@ -218,7 +226,7 @@ pub fn check_differential(
 
 fn check_base(
     disk: &dyn Disk,
-    home: &Home,
+    home: &InstanceHome,
     header: &SetHeader,
     end: Option<&SetEnd>,
     log_path: &Path,

@@ -6,9 +6,9 @@
 use access::{Endings, ReadMode, Snapshot, SnapshotRef, Writer, undo_record};
 use disk::Disk;
 use pages::{
-    BufferPool, DataFiles, FileGrowth, FileSpec, Home, LatestUpdates, Lsn, PageError, PageId,
-    PoolOptions, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, Store, TxnId, Unit,
-    UnitId,
+    BufferPool, DataFiles, FileGrowth, FileSpec, InstanceHome, LatestUpdates, Lsn, PageError,
+    PageId, PoolOptions, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, Store,
+    TxnId, Unit, UnitId,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,7 +133,7 @@ impl Db {
             log.clone(),
             [7; 16],
             &specs(folder),
-            &Home::default(),
+            &InstanceHome::default(),
         )?;
         Ok(Arc::new(Db { store, log, txns: Mutex::default() }))
     }
@@ -155,7 +155,7 @@ impl Db {
             disk.clone(),
             pool(pool_bytes),
             log.clone(),
-            DataFiles::open(&*disk, &folder.join("a.mdf"), &Home::default())?,
+            DataFiles::open(&*disk, &folder.join("a.mdf"), &InstanceHome::default())?,
         )?;
         let from = log.checkpoint().redo_lsn;
         let mut losers: BTreeMap<TxnId, Lsn> = BTreeMap::new();
