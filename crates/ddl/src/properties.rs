@@ -12,13 +12,13 @@ use catalog::properties::{Holder, Property, PropertyClass, key_of, read, row_of}
 use catalog::systables::SysTable;
 use catalog::{Db, TableDef, constraints_of, errors, fold_name};
 use txn::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::{SqlError, Value};
 
 use session::state::SessionCore;
 
 /// The lock that whoever adds, changes or drops a property holds. Schemas' own ids are small.
-const LOCK: What = What::Schema(u32::MAX - 1);
+const LOCK: LockTarget = LockTarget::Schema(u32::MAX - 1);
 
 /// RANK of a sensitivity classification, as a number.
 pub const RANKS: [(&str, i32); 5] =

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use access::BTree;
 use pages::PageId;
 use txn::locks::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::{SqlError, Value, msg};
 
 use super::names::{default_name, key_name};
@@ -80,7 +80,7 @@ impl SchemaChange<'_> {
     pub fn lock(&mut self, object_id: i32, mode: LockMode) -> Result<(), SqlError> {
         let db = self.db.clone();
         let txn = self.core.txn(&db)?;
-        txn.lock(What::Table(object_id as u32), mode).map_err(|e| errors::db_error(&db, &e))
+        txn.lock(LockTarget::Table(object_id as u32), mode).map_err(|e| errors::db_error(&db, &e))
     }
 
     /// SCH-M on a table whose definition must still be the current one.

@@ -52,7 +52,7 @@ use pages::BufferPool;
 use pages::PageWait;
 use parking_lot::{Mutex, RwLock};
 use txn::backup::UrlDevices;
-use txn::{LockManager, Outcomes, Pace};
+use txn::{BackgroundPace, LockManager, Outcomes};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
@@ -107,7 +107,7 @@ pub struct InstanceCore {
     pub log_waits: Arc<LogWaits>,
     /// (number, microseconds) of the buffer pool's waits at the last CLEAR.
     page_waits_base: Mutex<[(u64, u64); PageWait::ALL.len()]>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: BackgroundPace,
     /// Makes backup devices of URLs.
     pub url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
@@ -245,7 +245,7 @@ impl InstanceCore {
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.
-            pace: Pace {
+            pace: BackgroundPace {
                 checkpoints_held: Arc::new(AtomicBool::new(
                     pace.checkpoints_held.load(Ordering::Relaxed),
                 )),

@@ -11,7 +11,8 @@ use disk::DiskError;
 use pages::FileSpec;
 use txn::Env;
 use txn::backup::{
-    MediaSet, RestoreTarget, Restored, RollTo, SetHeader, SetKind, Step, restore_data, restore_log,
+    MediaSet, NextStep, RestoreTarget, RestoredStep, RollTo, SetHeader, SetKind, restore_data,
+    restore_log,
 };
 use types::{SqlError, msg};
 use wal::LogOptions;
@@ -145,9 +146,9 @@ impl InstanceCore {
         media: &mut MediaSet,
         position: u16,
         to: RollTo<'_>,
-        step: Step,
+        step: NextStep,
         progress: &mut dyn FnMut(u8) -> bool,
-    ) -> Result<Restored, txn::backup::BackupError> {
+    ) -> Result<RestoredStep, txn::backup::BackupError> {
         let (env, target) = self.target(entry);
         if media.set(position)?.header.kind == SetKind::Log {
             restore_log(&env, media, position, &target, to, step, progress)

@@ -37,7 +37,7 @@ use crate::counters::TxnCounters;
 use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
 use crate::locks::LockManager;
-use crate::options::{DbState, Pace, RecoveryModel};
+use crate::options::{BackgroundPace, DbState, RecoveryModel};
 use crate::outcomes::{Coordinator, Outcomes};
 use crate::recovery_report::RecoveryReport;
 use crate::sink::append_system;
@@ -55,7 +55,7 @@ pub struct Env {
     /// The database id.
     pub db: u16,
     /// Pace of the background tasks.
-    pub pace: Pace,
+    pub pace: BackgroundPace,
     /// The instance, and where the database's files are.
     pub home: InstanceHome,
     /// The database is rebuilt at each start: nobody waits for its log to be durable.
@@ -381,7 +381,7 @@ impl Database {
         &self.checkpointer
     }
 
-    pub(crate) fn pace(&self) -> &Pace {
+    pub(crate) fn pace(&self) -> &BackgroundPace {
         &self.env.pace
     }
 

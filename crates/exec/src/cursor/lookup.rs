@@ -8,7 +8,7 @@ use plan::cursor::{CursorPlan, CursorTable};
 use storage::left::{Ended, is_own};
 use storage::write::{Locator, read_current};
 use storage::{Base, TableMode};
-use txn::{Grant, LockMode, Until};
+use txn::{Grant, LockDuration, LockMode};
 use types::{SqlError, Value};
 
 use super::{FetchMode, FetchedRow};
@@ -112,7 +112,8 @@ pub fn base_row(
         let grant = if !free && read(batch)? && is_own(txn, batch, 0) {
             Grant::Held
         } else {
-            let until = if locks.hold { Until::Transaction } else { Until::GivenBack };
+            let until =
+                if locks.hold { LockDuration::Transaction } else { LockDuration::GivenBack };
             let grant = txn.lock_row(unit, name, locks.mode, !locks.read_past, until);
             grant.map_err(|e| db_error(db, &e))?
         };

@@ -36,7 +36,7 @@ use std::ops::Bound;
 use storage::left::Ended;
 use storage::{Base, access_error};
 use txn::locks::LockMode;
-use txn::{Grant, Resource, Txn, Until, What};
+use txn::{Grant, LockDuration, LockTarget, Resource, Txn};
 use types::{SqlError, Value};
 
 /// From so many rows of a table on that a statement has locked and that stay so, a lock on the
@@ -426,10 +426,11 @@ impl LockedScan {
         let (db, patient) = (&plan.db, !self.locks.read_past);
         // Whether a row stays locked that none may come in beside is known now, else when it was
         // read.
-        let until = if self.locks.range { Until::Transaction } else { Until::GivenBack };
+        let until =
+            if self.locks.range { LockDuration::Transaction } else { LockDuration::GivenBack };
         let txn = rt.session().txn(db)?;
         let grant = txn.lock_row(unit, row, mode, patient, until).map_err(|e| db_error(db, &e))?;
-        if until == Until::Transaction {
+        if until == LockDuration::Transaction {
             self.count(plan, rt, grant)?;
         }
         Ok(grant)
@@ -472,7 +473,7 @@ fn point_of(
 
 /// Whether the transaction has locked the table in a mode that covers locks on its rows.
 fn is_locked(txn: &Txn, plan: &ScanPlan, mode: LockMode) -> bool {
-    let what = What::Table(plan.store.table.object_id as u32);
+    let what = LockTarget::Table(plan.store.table.object_id as u32);
     let held = txn.locks.mode_of(&Resource { db: txn.database().id(), what });
     let needed = if mode == LockMode::S { LockMode::S } else { LockMode::X };
     held.is_some_and(|held| held.covers(needed))
@@ -482,9 +483,9 @@ fn is_locked(txn: &Txn, plan: &ScanPlan, mode: LockMode) -> bool {
 /// timeout where others are in the way.
 fn escalate(txn: &mut Txn, plan: &ScanPlan, mode: LockMode) -> bool {
     let mode = if mode == LockMode::S { LockMode::S } else { LockMode::X };
-    let what = What::Table(plan.store.table.object_id as u32);
+    let what = LockTarget::Table(plan.store.table.object_id as u32);
     let table = Resource { db: txn.database().id(), what };
-    let grant = txn.locks.try_until(table, mode, Until::Transaction);
+    let grant = txn.locks.try_until(table, mode, LockDuration::Transaction);
     grant.is_ok_and(|grant| grant != Grant::Busy)
 }
 

@@ -12,14 +12,14 @@ use catalog::security::{Class, FIRST_USER, Grant, Principal, Scope, Securable, S
 use catalog::systables::SysTable;
 use catalog::{Db, MODEL, TableDef, errors};
 use txn::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::{SqlError, Value, msg};
 
 use crate::catalog_locks::{hold_object, lock_schema};
 use session::state::SessionCore;
 
 /// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
-const LOCK: What = What::Schema(u32::MAX);
+const LOCK: LockTarget = LockTarget::Schema(u32::MAX);
 
 /// model has no objects and users of its own: new databases would not get them.
 ///

@@ -3,13 +3,13 @@
 use std::time::{Duration, SystemTime};
 
 use super::modes::LockMode;
-use super::names::{Resource, Who};
+use super::names::{LockRequester, Resource};
 
 /// One who waits in a deadlock.
 #[derive(Debug, Clone)]
 pub struct DeadlockParty {
     /// Who.
-    pub who: Who,
+    pub who: LockRequester,
     /// For what.
     pub resource: Resource,
     /// In which mode.
@@ -30,7 +30,7 @@ pub struct DeadlockParty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadlockEdge {
     /// The owner of it, which is of the next party's session.
-    pub who: Who,
+    pub who: LockRequester,
     /// How it blocks.
     pub block: Block,
 }
