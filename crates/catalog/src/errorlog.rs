@@ -29,7 +29,7 @@ const FILE_MOST: usize = 8 << 20;
 
 /// A line as it is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct LogLine<'a> {
     /// Time since 1970.
     pub at: Duration,
     /// `Server`, `Logon`, `spid52`.
@@ -46,7 +46,7 @@ pub fn line_of(error: &SqlError) -> String {
 /// What is told of each line besides: a program shows its log so. It must not block for long, and
 /// must not write to the log.
 #[derive(Clone)]
-pub struct Echo(pub Arc<dyn Fn(&Line<'_>) + Send + Sync>);
+pub struct Echo(pub Arc<dyn Fn(&LogLine<'_>) + Send + Sync>);
 
 impl fmt::Debug for Echo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,11 +60,11 @@ pub struct ErrorLog {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
     echo: Option<Echo>,
-    state: Mutex<State>,
+    state: Mutex<ErrorLogState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ErrorLogState {
     lines: VecDeque<String>,
     /// Of all lines.
     bytes: usize,
@@ -74,7 +74,7 @@ struct State {
     file: Option<usize>,
 }
 
-impl State {
+impl ErrorLogState {
     fn push(&mut self, line: String) {
         self.bytes += line.len();
         self.lines.push_back(line);
@@ -101,7 +101,7 @@ impl ErrorLog {
         let at = super::clock::since_epoch();
         let line = format!("{} {source:<10} {text}", super::clock::text(at));
         if let Some(Echo(echo)) = &self.echo {
-            echo(&Line { at, source, text });
+            echo(&LogLine { at, source, text });
         }
         let mut state = self.state.lock();
         self.add(&mut state, &line);
@@ -110,7 +110,7 @@ impl ErrorLog {
 
     /// Adds a line to the file. The first one of a run, and of a file that has become long, begins
     /// a new one.
-    fn add(&self, state: &mut State, line: &str) {
+    fn add(&self, state: &mut ErrorLogState, line: &str) {
         let used = state.file.filter(|used| *used < FILE_MOST);
         if used.is_none() {
             self.rotate();

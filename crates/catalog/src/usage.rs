@@ -80,14 +80,14 @@ pub struct MissingIndex {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownUsage {
     indexes: BTreeMap<i32, IndexUses>,
     missing: Vec<MissingIndex>,
 }
 
 /// Of a table.
 #[derive(Debug, Default)]
-pub struct TableUsage(Mutex<Known>);
+pub struct TableUsage(Mutex<KnownUsage>);
 
 impl TableUsage {
     /// Executions have used an index.

@@ -121,7 +121,7 @@ pub struct InstanceCore {
     /// Changes of databases that wait for sessions.
     pub session_waits: session_waits::SessionWaits,
     /// Files that are being made or removed, as the registry has them.
-    pending: Mutex<Vec<registry::Pending>>,
+    pending: Mutex<Vec<registry::PendingFile>>,
     sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
     /// The number that the next session gets if it is free.
     next_spid: AtomicI32,

@@ -24,7 +24,7 @@ use super::file_errors::cannot_create_file;
 use super::file_errors::{disk_error, in_use, of_another_instance, restore_target};
 use super::permit::PermitReach;
 use catalog::db::{Db, DbStatus, UserAccess};
-use catalog::registry::{self, DbEntry, FileEntry, Pending};
+use catalog::registry::{self, DbEntry, FileEntry, PendingFile};
 use catalog::settings::DbSettings;
 
 /// What the engine knows of a database beyond its files: lines `key<TAB>value`.
@@ -200,7 +200,7 @@ impl InstanceCore {
         let paths =
             entry.files[entry.files.len() - files.len()..].iter().map(|f| f.path.clone()).collect();
         let left = before.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));
-        self.pending.lock().extend(left.map(|f| Pending { db: db.id(), path: f.path.clone() }));
+        self.pending.lock().extend(left.map(|f| PendingFile { db: db.id(), path: f.path.clone() }));
         db.change_entry(|old| *old = entry);
         self.save_registry().map_err(|e| (0, e)).inspect_err(|_| {
             self.forget_pending(db.id(), &before.files);
@@ -307,7 +307,7 @@ impl InstanceCore {
         let changed = adopt_files(db, files);
         let now = db.entry();
         let lost = before.files.into_iter().filter(|f| !now.files.iter().any(|n| n.path == f.path));
-        self.pending.lock().extend(lost.map(|f| Pending { db: db.id(), path: f.path }));
+        self.pending.lock().extend(lost.map(|f| PendingFile { db: db.id(), path: f.path }));
         if !self.remove_left(db.id(), &now.files) && !changed {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use access::ReadMode;
 use catalog::change::DdlChange;
-use catalog::db::Open;
+use catalog::db::OpenStorage;
 use catalog::security::store::{self, grant_row, member_row, owner_row, principal_row};
 use catalog::security::{Class, FIRST_USER, Grant, Principal, Scope, Securable, Security};
 use catalog::systables::SysTable;
@@ -36,7 +36,7 @@ pub fn check_not_model(db: &Db) -> Result<(), SqlError> {
 pub struct SecurityChange<'a> {
     pub core: &'a mut SessionCore,
     db: Arc<Db>,
-    open: Arc<Open>,
+    open: Arc<OpenStorage>,
     security: Arc<Security>,
 }
 

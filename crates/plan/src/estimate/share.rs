@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use catalog::statistics::Measured;
+use catalog::statistics::MeasuredValues;
 use catalog::statistics::store::key_part;
 use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
@@ -136,7 +136,7 @@ impl Range {
 pub(super) struct KnownColumn<'l> {
     pub get: &'l Get,
     pub at: usize,
-    pub measured: Arc<Measured>,
+    pub measured: Arc<MeasuredValues>,
 }
 
 pub(super) fn known(id: ColId, input: &Logical) -> Option<KnownColumn<'_>> {
