@@ -5,7 +5,7 @@ use catalog::errors::db_error;
 use logical::hints::RowLocks;
 use pages::UnitId;
 use plan::cursor::{CursorPlan, CursorTable};
-use storage::left::{Ended, is_own};
+use storage::left::{EndedTxns, is_own};
 use storage::write::{Locator, read_current};
 use storage::{Base, TableMode};
 use txn::{Grant, LockDuration, LockMode};
@@ -120,7 +120,7 @@ pub fn base_row(
         if grant == Grant::Busy {
             return Ok(false);
         }
-        let found = Ended::default().row((db, txn), !locks.read_past, batch, read);
+        let found = EndedTxns::default().row((db, txn), !locks.read_past, batch, read);
         if grant == Grant::New {
             txn.unlock_row(unit, name);
         }

@@ -8,7 +8,7 @@
 //! behind it is locked before it goes on. How the rows are locked that are given out is in
 //! [`rows`]. A transaction that is changing a row is waited for. Guarantee: what was read under a
 //! lock that is held stays so until the transaction ends; with range locks no row comes into it
-//! either. Nothing is given out that was never committed: see [`Ended`].
+//! either. Nothing is given out that was never committed: see [`EndedTxns`].
 
 mod behind;
 mod entries;
@@ -33,7 +33,7 @@ use near::NearRows;
 use pages::{PageId, UnitId};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
-use storage::left::Ended;
+use storage::left::EndedTxns;
 use storage::{Base, access_error};
 use txn::locks::LockMode;
 use txn::{Grant, LockDuration, LockTarget, Resource, Txn};
@@ -92,9 +92,9 @@ pub struct LockedScan {
     /// The table is locked in a mode that makes row locks needless.
     whole: bool,
     /// Which writers had ended before the batch was read.
-    ended: Ended,
+    ended: EndedTxns,
     /// The same of a row that is read by itself.
-    alone: Ended,
+    alone: EndedTxns,
     /// A page of a heap that is read again: what comes before this slot has been dealt with.
     from: Option<(PageId, u32)>,
     /// The page at hand is read again.
@@ -202,8 +202,8 @@ impl LockedScan {
             held: None,
             begun: false,
             whole: false,
-            ended: Ended::default(),
-            alone: Ended::default(),
+            ended: EndedTxns::default(),
+            alone: EndedTxns::default(),
             from: None,
             again: false,
             cursor: None,
