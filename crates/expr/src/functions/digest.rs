@@ -19,7 +19,7 @@ use super::{ArgRule as A, CallCx, Function, Stability, int, invalid_argument, te
 use crate::Expr;
 use crate::json::{base64, from_base64};
 use crate::key::ValueKey;
-use crate::large::{LONGEST, Steps, too_long};
+use crate::large::{LONGEST, StepCounter, too_long};
 
 const fn f(
     name: &'static str,
@@ -262,7 +262,7 @@ fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     let mut digits = String::with_capacity(text.len() + 3);
     let mut padding = 0;
     let look = cx.look();
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     for c in text.chars() {
         steps.step(1)?;
         match c {

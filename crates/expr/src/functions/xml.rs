@@ -171,30 +171,30 @@ fn compiled(text: &str, method: &str) -> Result<Rc<Query>, SqlError> {
 }
 
 /// A query, and what it is asked of.
-struct Asked<'a> {
+struct AskedQuery<'a> {
     query: &'a Query,
     parsed: &'a Parsed,
     externals: &'a [Option<Atom>],
 }
 
-impl Asked<'_> {
+impl AskedQuery<'_> {
     fn run<'r>(&'r self, pace: &'r Pace<'r>) -> Result<QueryAnswer<'r>, QueryError> {
         self.query.run(&self.parsed.document, self.parsed.from, self.externals, pace)
     }
 }
 
-type Work<T> = fn(&Asked<'_>, &Pace<'_>) -> Result<T, QueryError>;
+type QueryFn<T> = fn(&AskedQuery<'_>, &Pace<'_>) -> Result<T, QueryError>;
 
 fn on_document(
     args: &[Value],
     method: &str,
     cx: &mut CallCx<'_>,
-    work: Work<Value>,
+    work: QueryFn<Value>,
 ) -> Result<Value, SqlError> {
     let Some(Value::Str(text)) = args.first() else { return Ok(Value::Null) };
     let query = compiled(text_arg(args, 1), method)?;
     let parsed = kept_document(text, cx)?;
-    let asked = Asked { query: &query, parsed: &parsed, externals: &externals(args)? };
+    let asked = AskedQuery { query: &query, parsed: &parsed, externals: &externals(args)? };
     xml::watched(cx.look(), |pace| work(&asked, pace))?.map_err(|e| query_error(method, &e))
 }
 
@@ -220,7 +220,7 @@ impl Nodes {
         };
         let query = compiled(text_arg(args, 1), "nodes")?;
         let parsed = Parsed::of(text, known, look)?;
-        let asked = Asked { query: &query, parsed: &parsed, externals: &externals(args)? };
+        let asked = AskedQuery { query: &query, parsed: &parsed, externals: &externals(args)? };
         let nodes = xml::watched(look, |pace| Ok(asked.run(pace)?.nodes()))?;
         let nodes = nodes.map_err(|e| query_error("nodes", &e))?;
         Ok(Nodes { parsed: Some(parsed), rest: nodes.into_iter() })

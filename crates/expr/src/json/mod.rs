@@ -10,8 +10,8 @@ mod unescape;
 mod write;
 
 pub use modify::{NewValue, modify};
-pub use path::{Path, Step};
-pub use scan::{Kind, MALFORMED, Member, Node, Walk, parse, parse_any};
+pub use path::{JsonStep, Path};
+pub use scan::{JsonWalk, Kind, MALFORMED, Member, Node, parse, parse_any};
 pub use unescape::unescaped;
 pub use write::{base64, from_base64, most_bytes, value_text, write_string};
 
@@ -28,12 +28,16 @@ impl<'t> Node<'t> {
     ///
     /// # Errors
     /// Only that the statement is to stop.
-    pub fn at(self, steps: &[Step], look: CancelCheck<'_>) -> Result<Option<Node<'t>>, SqlError> {
+    pub fn at(
+        self,
+        steps: &[JsonStep],
+        look: CancelCheck<'_>,
+    ) -> Result<Option<Node<'t>>, SqlError> {
         let mut node = self;
         for step in steps {
             let found = match step {
-                Step::Key(key) => node.member(key, look)?.map(|member| member.value),
-                Step::Index(at) => node.elements(look).nth(*at).transpose()?,
+                JsonStep::Key(key) => node.member(key, look)?.map(|member| member.value),
+                JsonStep::Index(at) => node.elements(look).nth(*at).transpose()?,
             };
             let Some(found) = found else { return Ok(None) };
             node = found;

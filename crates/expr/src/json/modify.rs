@@ -2,7 +2,7 @@
 
 use types::{CancelCheck, SqlError, msg};
 
-use super::{Kind, Node, Path, Step, no_property, unescaped, write_string};
+use super::{JsonStep, Kind, Node, Path, no_property, unescaped, write_string};
 
 /// What is to stand at the path.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +40,11 @@ pub fn modify(
     };
     let Some(parent) = root.at(before, look)? else { return missing(text, path) };
     match (last, parent.at(std::slice::from_ref(last), look)?) {
-        (Step::Key(key), Some(_)) if matches!(new, NewValue::Null) && !path.strict => {
+        (JsonStep::Key(key), Some(_)) if matches!(new, NewValue::Null) && !path.strict => {
             without(text, parent, key, look)
         }
         (_, Some(found)) => Ok(replaced(text, found, new.text())),
-        (Step::Key(key), None) if parent.kind == Kind::Object && !path.strict => match new {
+        (JsonStep::Key(key), None) if parent.kind == Kind::Object && !path.strict => match new {
             NewValue::Null => Ok(text.to_owned()),
             NewValue::Json(new) => {
                 let mut member = String::new();
@@ -75,7 +75,7 @@ fn append(
         Some(_) => Ok(text.to_owned()),
         None => {
             // Lax, an array is made of the value.
-            let Some((Step::Key(key), before)) = path.steps.split_last() else {
+            let Some((JsonStep::Key(key), before)) = path.steps.split_last() else {
                 return missing(text, path);
             };
             let parent =

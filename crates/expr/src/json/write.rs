@@ -1,6 +1,6 @@
 //! SQL values as JSON text, as FOR JSON, JSON_OBJECT and JSON_MODIFY write them.
 
-use crate::large::{LARGE, Steps};
+use crate::large::{LARGE, StepCounter};
 use types::convert::{Mode, convert};
 use types::look::pieces;
 use types::{CancelCheck, DataType, Len, SqlError, Value};
@@ -135,7 +135,7 @@ pub fn from_base64(text: &str, look: CancelCheck<'_>) -> Result<Option<Vec<u8>>,
         return Ok(None);
     }
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let mut steps = Steps::new(look);
+    let mut steps = StepCounter::new(look);
     for chunk in digits.as_bytes().chunks(4) {
         steps.step(4)?;
         let mut whole = 0u32;

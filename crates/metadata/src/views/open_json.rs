@@ -6,7 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use catalog::Db;
-use expr::json::{self, Kind, Path, Walk};
+use expr::json::{self, JsonWalk, Kind, Path};
 use logical::view::{Argument, PIECE, PIECE_BYTES};
 use types::{CancelCheck, Collation, CompactString, DataType, Len, SqlError, Value, msg};
 
@@ -162,13 +162,13 @@ impl JsonRows {
                 return Ok(Some([Value::Null, Value::str(&text[place]), Value::Null]));
             }
             JsonRest::Members(at) => {
-                let mut walk = Walk::resume(text, at, look);
+                let mut walk = JsonWalk::resume(text, at, look);
                 let Some(member) = walk.member()? else { return Ok(None) };
                 self.rest = JsonRest::Members(walk.at());
                 (Value::str(json::unescaped(member.name, look)?), member.value)
             }
             JsonRest::Elements(at) => {
-                let mut walk = Walk::resume(text, at, look);
+                let mut walk = JsonWalk::resume(text, at, look);
                 let Some(element) = walk.element()? else { return Ok(None) };
                 self.rest = JsonRest::Elements(walk.at());
                 (if self.whole { Value::Null } else { Value::str(self.count.to_string()) }, element)
