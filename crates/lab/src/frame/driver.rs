@@ -18,7 +18,7 @@ use crate::study::{Arm, Step, Study};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use targets::work::{Figure, Work};
-use targets::{Place, Target, processors};
+use targets::{Target, TargetPlace, processors};
 
 /// One study on one target and device.
 pub struct Job<'a> {
@@ -29,7 +29,7 @@ pub struct Job<'a> {
     /// The engine.
     pub target: &'a mut dyn Target,
     /// Where it works.
-    pub place: Place,
+    pub place: TargetPlace,
     /// As results name the device.
     pub device: String,
     /// Rounds.
@@ -218,8 +218,11 @@ impl Job<'_> {
         let mut singles = Vec::new();
         // Before the engine begins: its threads and processes have the limit then.
         let _limit = arm.config.processors.map(processors::limit).transpose()?;
-        let place =
-            Place { device: self.place.device.part(arm.on.part()), fresh, ..self.place.clone() };
+        let place = TargetPlace {
+            device: self.place.device.part(arm.on.part()),
+            fresh,
+            ..self.place.clone()
+        };
         match self.target.set_up(&place, &arm.config) {
             Ok(settings) => record.settings = settings,
             Err(LabError::Unsupported(why)) => {

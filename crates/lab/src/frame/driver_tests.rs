@@ -43,7 +43,7 @@ impl Target for Fake {
     fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
         Ok("nothing")
     }
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         self.arm = config.key.clone();
         self.set_ups.push((config.key.clone(), place.fresh));
         Ok(vec![])
@@ -114,7 +114,7 @@ fn job<'a>(
         study,
         arms: study.arms.iter().collect(),
         target,
-        place: Place {
+        place: TargetPlace {
             folder: folder.into(),
             device: Device::named(REAL, &BTreeMap::new()).unwrap(),
             customers: None,

@@ -13,7 +13,7 @@ use crate::results::{Origin, Results, Verdict};
 use crate::study::Study;
 use crate::{LabError, report};
 use std::path::{Path, PathBuf};
-use targets::{Place, customers};
+use targets::{TargetPlace, customers};
 
 /// Customer rows for a study that copies them.
 fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> {
@@ -50,7 +50,7 @@ fn job<'a>(
         study,
         arms: planned.arms.iter().map(|i| &study.arms[*i]).collect(),
         device: planned.device.name(),
-        place: Place {
+        place: TargetPlace {
             folder,
             device: planned.device.clone(),
             customers,

@@ -166,7 +166,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::sync::Arc;
-    use targets::Place;
+    use targets::TargetPlace;
     use targets::work::{Config, Knob};
 
     /// Does no work: each piece takes `seconds`, changes VLF three times and is noted.
@@ -185,7 +185,7 @@ mod tests {
         fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
             Ok("")
         }
-        fn set_up(&mut self, _: &Place, _: &Config) -> Result<Vec<String>, LabError> {
+        fn set_up(&mut self, _: &TargetPlace, _: &Config) -> Result<Vec<String>, LabError> {
             Ok(vec![])
         }
         fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use targets::device::{Device, REAL};
 use targets::work::{Config, DataLayout, LogBlock, LogLayout, Work};
-use targets::{Place, Target, customers};
+use targets::{Target, TargetPlace, customers};
 use tasks::{CONNECTIONS, Taken, Task, groups, take, with_checkpoint};
 
 /// What to compare.
@@ -79,7 +79,7 @@ fn config(options: &PeerOptions) -> Config {
 /// An engine and where it works.
 struct Engine {
     target: Box<dyn Target>,
-    place: Place,
+    place: TargetPlace,
     /// What it said of its settings when it was made.
     said: Vec<String>,
 }
@@ -102,7 +102,7 @@ fn make(
     for name in names {
         let mut target = targets::find(&name, None)?;
         say(&format!("making {}", target.title()));
-        let place = Place {
+        let place = TargetPlace {
             folder: scratch.join(target.name()),
             device: Device::named(REAL, &BTreeMap::new())?,
             customers: Some(rows.clone()),

@@ -25,7 +25,7 @@ impl Target for Fake {
     fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
         Err("none")
     }
-    fn set_up(&mut self, _: &Place, _: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, _: &TargetPlace, _: &Config) -> Result<Vec<String>, LabError> {
         Ok(vec![])
     }
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
@@ -77,7 +77,7 @@ fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Res
     };
     let results =
         Results { ringwood: "0".into(), studies: vec![empty(&options)], ..Results::default() };
-    let place = Place {
+    let place = TargetPlace {
         folder: out.into(),
         device: Device::named(REAL, &BTreeMap::new())?,
         customers: None,

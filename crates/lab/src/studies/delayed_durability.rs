@@ -8,7 +8,7 @@ use crate::study::{
     Arm, Baseline, CellRef, Claim, Compare, Needs, On, Printed, Published, Scale, Step, Study,
 };
 use targets::work::{
-    Config, DataLayout, Durability, End, Knob, LogBlock, LogLayout, Outage, TsqlWork, Work,
+    Config, DataLayout, Durability, Knob, LogBlock, LogLayout, Outage, ProcessEnd, TsqlWork, Work,
 };
 
 const FACTOR: &str = "commits";
@@ -39,12 +39,12 @@ const REVOLUTIONS: f64 = 7_200.0 / 60.0 * 1.02;
 const ROW_BYTES: u32 = 104;
 
 /// How the process ends: level, window in KB, end.
-static ENDS: [(&str, u32, End); 5] = [
-    ("kill, window 60 KB", 60, End::Kill),
-    ("kill, window 240 KB", 240, End::Kill),
-    ("kill, window 960 KB", 960, End::Kill),
-    ("kill after sp_flush_log", 240, End::FlushThenKill),
-    ("clean stop", 240, End::Stop),
+static ENDS: [(&str, u32, ProcessEnd); 5] = [
+    ("kill, window 60 KB", 60, ProcessEnd::Kill),
+    ("kill, window 240 KB", 240, ProcessEnd::Kill),
+    ("kill, window 960 KB", 960, ProcessEnd::Kill),
+    ("kill after sp_flush_log", 240, ProcessEnd::FlushThenKill),
+    ("clean stop", 240, ProcessEnd::Stop),
 ];
 
 /// What ends under 64 sessions, at random moments: level, window in KB, outage.
@@ -58,7 +58,7 @@ static OUTAGES: [(&str, Option<u32>, Outage); 6] = [
 ];
 
 /// The ends of the process that a scale measures.
-fn ends(scale: Scale) -> impl Iterator<Item = &'static (&'static str, u32, End)> {
+fn ends(scale: Scale) -> impl Iterator<Item = &'static (&'static str, u32, ProcessEnd)> {
     ENDS.iter().filter(move |e| scale != Scale::Quick || e.1 == 240)
 }
 
@@ -247,7 +247,8 @@ fn claims(scale: Scale) -> Vec<Claim> {
     ];
     for (level, window_kb, end) in ends(scale) {
         // A kill loses at most what the window holds, the other ends nothing.
-        let most = if *end == End::Kill { f64::from(window_kb * 1024 / ROW_BYTES) } else { 0.0 };
+        let most =
+            if *end == ProcessEnd::Kill { f64::from(window_kb * 1024 / ROW_BYTES) } else { 0.0 };
         let every = Compare::Every(CellRef::new(LOSS, level, MISSING));
         claims.push(at_most("Rows missing of those that were acknowledged", level, every, most));
     }

@@ -12,7 +12,7 @@ use crate::LabError;
 use client::{ClientError, Connection, Prepared, Procedure, Reply, RpcParam, RpcRequest};
 use std::time::{Duration, Instant};
 use targets::Hook;
-use targets::mssql::{Action, Address, START, failed, log_in};
+use targets::mssql::{Address, HookAction, START, failed, log_in};
 use targets::own_server::OwnServer;
 use types::{Decimal, Value};
 
@@ -259,7 +259,7 @@ impl Engine for Mssql {
     fn kill(&mut self) -> Result<(), LabError> {
         match &mut self.server {
             Server::Own(server) => server.kill(),
-            Server::Given { hook: Some(hook), .. } => hook.run(Action::Kill),
+            Server::Given { hook: Some(hook), .. } => hook.run(HookAction::Kill),
             Server::Given { hook: None, .. } => Err(LabError::Unsupported(
                 "no --restart-with says how the server is ended and started".into(),
             )),
@@ -268,7 +268,7 @@ impl Engine for Mssql {
 
     fn restart(&mut self) -> Result<(), LabError> {
         if let Server::Given { hook: Some(hook), .. } = &self.server {
-            hook.run(Action::Start)?;
+            hook.run(HookAction::Start)?;
         }
         self.start()?;
         let begin = Instant::now();

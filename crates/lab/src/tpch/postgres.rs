@@ -7,7 +7,7 @@ use super::{Engine, Ran, TpchOptions};
 use crate::LabError;
 use targets::device::{Device, REAL};
 use targets::work::{Config, DataLayout, LogBlock, LogLayout};
-use targets::{Place, Postgres, Target};
+use targets::{Postgres, Target, TargetPlace};
 
 pub(super) struct Server(Postgres);
 
@@ -16,7 +16,7 @@ pub(super) fn open(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<S
     let folder = options.folder.join(format!("postgres-{}", options.scale));
     std::fs::create_dir_all(&folder)?;
     let device = Device::named(REAL, &std::collections::BTreeMap::new())?;
-    let place = Place { folder, device, customers: None, program: None, fresh: false };
+    let place = TargetPlace { folder, device, customers: None, program: None, fresh: false };
     let log_kb = 1 << 20;
     let config = Config {
         key: "tpch".into(),
