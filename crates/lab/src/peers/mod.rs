@@ -8,7 +8,7 @@ mod tasks;
 
 use crate::frame::{balanced, seed_of};
 use crate::machine::{self, Machine, ProcessorTimes};
-use crate::results::{Origin, Results, RoundsResult, StudyResult};
+use crate::results::{Results, ResultsOrigin, RoundsResult, StudyResult};
 use crate::verdict::{self, RAW};
 use crate::{LabError, report};
 use disk::OsDisk;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use targets::device::{Device, REAL};
 use targets::work::{Config, DataLayout, LogBlock, LogLayout, Work};
 use targets::{Target, TargetPlace, customers};
-use tasks::{CONNECTIONS, Taken, Task, groups, take, with_checkpoint};
+use tasks::{CONNECTIONS, Task, TaskTime, groups, take, with_checkpoint};
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -158,7 +158,7 @@ fn measure(
         Ok(taken) => taken,
         Err(LabError::TimeLimit(limit)) => {
             let limit = limit as f64;
-            Taken {
+            TaskTime {
                 seconds: limit,
                 times: 1,
                 checkpoint: task.postpones.then_some(0.0),
@@ -237,12 +237,12 @@ pub fn run(
         return Err(targets::without_peers());
     }
     std::fs::create_dir_all(out)?;
-    let origin = Origin {
+    let origin = ResultsOrigin {
         begun: machine::utc_now(),
         commit: options.commit.clone(),
         command: options.command.clone(),
         seed: Some(options.seed),
-        ..Origin::default()
+        ..ResultsOrigin::default()
     };
     let machine = Machine::probe(out);
     let scratch = out.join("scratch-peers");

@@ -7,7 +7,7 @@ use targets::work::{Counters, Figure, Knob, TsqlWork};
 
 /// An engine whose pieces of work take as many seconds as it has done before, and the last of which
 /// fails.
-struct Fake {
+struct FakeEngine {
     title: &'static str,
     done: usize,
     lasts: usize,
@@ -15,7 +15,7 @@ struct Fake {
     look: Box<dyn FnMut(usize)>,
 }
 
-impl Target for Fake {
+impl Target for FakeEngine {
     fn name(&self) -> &'static str {
         self.title
     }
@@ -53,7 +53,7 @@ impl Target for Fake {
 }
 
 fn fake(title: &'static str, lasts: usize, look: impl FnMut(usize) + 'static) -> Box<dyn Target> {
-    Box::new(Fake { title, done: 0, lasts, look: Box::new(look) })
+    Box::new(FakeEngine { title, done: 0, lasts, look: Box::new(look) })
 }
 
 /// Four pieces of work a round.
