@@ -40,9 +40,9 @@ pub struct Txn {
 
 /// The transactions that were running when a snapshot was taken.
 #[derive(Clone)]
-struct Running(BTreeSet<TxnId>);
+struct RunningTxns(BTreeSet<TxnId>);
 
-impl Endings for Running {
+impl Endings for RunningTxns {
     fn ended_by(&self, txn: TxnId, _moment: u64) -> bool {
         !self.0.contains(&txn)
     }
@@ -50,12 +50,12 @@ impl Endings for Running {
 
 /// A snapshot together with what it has to know of the others.
 #[derive(Clone)]
-pub struct Seen {
+pub struct SeenSnapshot {
     snapshot: Snapshot,
-    running: Running,
+    running: RunningTxns,
 }
 
-impl Seen {
+impl SeenSnapshot {
     pub fn mode(&self) -> ReadMode<'_> {
         ReadMode::Snapshot(SnapshotRef::new(&self.snapshot, &self.running))
     }
@@ -215,12 +215,12 @@ impl Db {
         Txn { db: Arc::clone(self), id, last: Lsn::ZERO, latest: LatestUpdates::default() }
     }
 
-    pub fn snapshot(&self, own: TxnId) -> Seen {
+    pub fn snapshot(&self, own: TxnId) -> SeenSnapshot {
         let txns = self.txns.lock();
         let running: BTreeSet<TxnId> = txns.active.iter().copied().filter(|t| *t != own).collect();
         let xmax = TxnId(txns.last + 1);
         let xmin = running.first().copied().unwrap_or(xmax);
-        Seen { snapshot: Snapshot::new(own, xmin, xmax, 0), running: Running(running) }
+        SeenSnapshot { snapshot: Snapshot::new(own, xmin, xmax, 0), running: RunningTxns(running) }
     }
 
     /// Every running transaction and every one to come is newer or equal.
