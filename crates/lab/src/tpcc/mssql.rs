@@ -9,7 +9,7 @@ use super::rows::Cell;
 use super::tables::{DATABASE, INDEXES, SEED, Sizes, schema};
 use super::terminal::{Datum, Param, Row, Statement, Terminal, TxnEnd, TxnFailure};
 use crate::LabError;
-use client::{ClientError, Connection, Prepared, Procedure, Reply, RpcParam, RpcRequest};
+use client::{ClientError, Connection, PreparedStatement, Procedure, Reply, RpcParam, RpcRequest};
 use std::time::{Duration, Instant};
 use targets::Hook;
 use targets::mssql::{Address, HookAction, START, failed, log_in};
@@ -60,7 +60,7 @@ impl Mssql {
 /// A connection.
 struct Client {
     open: Connection,
-    prepared: [Option<Prepared>; STATEMENTS.len()],
+    prepared: [Option<PreparedStatement>; STATEMENTS.len()],
 }
 
 impl Client {
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// A statement with parameters of these types, prepared.
-    fn prepare(&mut self, text: &str, params: &[Param]) -> Result<Prepared, ClientError> {
+    fn prepare(&mut self, text: &str, params: &[Param]) -> Result<PreparedStatement, ClientError> {
         let declared = params.iter().enumerate().map(|(i, param)| match param {
             Param::Int(_) => format!("@P{} int", i + 1),
             Param::Text(_) => format!("@P{} nvarchar(4000)", i + 1),
