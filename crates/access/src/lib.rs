@@ -3,8 +3,8 @@
 //!
 //! Rows are bytes and index keys are memcmp-ordered bytes: nothing here knows columns. Every row
 //! carries a header that names the transaction and the log record that wrote it; readers find older
-//! versions through it, writers find out whom to wait for. No function waits for a transaction: it
-//! answers `Outcome::Wait` with no latch held.
+//! versions through it, writers find the transaction to wait for. No function waits for a
+//! transaction: it answers `Outcome::Wait` with no latch held.
 
 mod batch;
 pub mod btree;

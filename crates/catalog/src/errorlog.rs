@@ -108,8 +108,8 @@ impl ErrorLog {
         state.push(line);
     }
 
-    /// Adds a line to the file. The first one of a run, and of a file that has become long, begins
-    /// a new one.
+    /// Adds a line to the file. The first line of a start, and of a file that has become long,
+    /// begins a new one.
     fn add(&self, state: &mut ErrorLogState, line: &str) {
         let used = state.file.filter(|used| *used < FILE_MOST);
         if used.is_none() {

@@ -1,6 +1,6 @@
 //! What is looked for in a catalog less often than objects by name: constraints by id, tables in
 //! order of name. Made from the tables when it is first asked for. Guarantee: a changed or cloned
-//! catalog makes it anew.
+//! catalog makes it again.
 
 use compact_str::CompactString;
 use std::collections::HashMap;

@@ -72,7 +72,7 @@ impl PropertyClass {
     }
 }
 
-/// Whose a property is.
+/// The object, column or other thing that has a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PropertyHolder {
     pub class: PropertyClass,

@@ -135,7 +135,7 @@ impl TableUsage {
         self.0.lock().missing.clone()
     }
 
-    /// The table has another index than before: what was missing is to be found out anew, and a
+    /// The table has another index than before: what was missing is to be found out again, and a
     /// number that comes again begins at nothing.
     pub fn changed(&self, index_id: i32) {
         let mut known = self.0.lock();

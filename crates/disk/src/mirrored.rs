@@ -30,7 +30,7 @@ pub struct MirroredContent {
     /// Grows by one with each change; 0: of the time before there were two copies.
     pub generation: u64,
     /// Copies that do not have this content, with what is wrong with each. They should be written
-    /// anew.
+    /// again.
     pub stale: Vec<(PathBuf, String)>,
 }
 

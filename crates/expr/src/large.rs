@@ -143,8 +143,8 @@ impl<'l> StepCounter<'l> {
     }
 }
 
-/// What an expression holds while it works with large values: goes back when [`HeldMemory::release`] is
-/// called, at the end of the statement otherwise (after an error).
+/// What an expression holds while it works with large values: goes back when
+/// [`HeldMemory::release`] is called, at the end of the statement otherwise (after an error).
 #[derive(Debug, Default)]
 pub struct HeldMemory(usize);
 

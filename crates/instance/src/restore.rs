@@ -11,7 +11,7 @@ use disk::DiskError;
 use pages::FileSpec;
 use txn::Env;
 use txn::backup::{
-    MediaSet, NextStep, RestoreTarget, RestoredStep, RollTo, SetHeader, SetKind, restore_data,
+    MediaSet, RestoreNext, RestoreTarget, RestoredStep, RollTo, SetHeader, SetKind, restore_data,
     restore_log,
 };
 use types::{SqlError, msg};
@@ -146,7 +146,7 @@ impl InstanceCore {
         media: &mut MediaSet,
         position: u16,
         to: RollTo<'_>,
-        step: NextStep,
+        step: RestoreNext,
         progress: &mut dyn FnMut(u8) -> bool,
     ) -> Result<RestoredStep, txn::backup::BackupError> {
         let (env, target) = self.target(entry);

@@ -1,4 +1,4 @@
-//! The account: what is held by whom, and whether more may be had.
+//! The account: what each clerk holds, and whether more may be had.
 //! Guarantees: a charge is one addition to each of two counters; looking at those that tell how
 //! much they hold themselves, and at the process, happens at most a hundred times a second however
 //! many ask.

@@ -3,9 +3,9 @@
 //!
 //! # Guarantees
 //! - Every frame is in one list, until [`Lists::stop`].
-//! - A batch's [`ListTurn`] comes when the homes of all batches before it are in flight or will never
-//!   be. A turn passes at the latest when it is dropped, so nobody waits for a thread that has
-//!   failed or panicked.
+//! - A batch's [`ListTurn`] comes when the homes of all batches before it are in flight or will
+//!   never be. A turn passes at the latest when it is dropped, so nobody waits for a thread that
+//!   has failed or panicked.
 //! - A batch waits for its turn only with a place for its images that no batch before it can be
 //!   waiting for: a borrowed run for each thread.
 

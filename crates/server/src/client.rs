@@ -48,7 +48,7 @@ pub enum AfterMessage {
 pub struct AuthenticatedClient {
     /// What it has sent.
     pub login: Login7,
-    /// Who it is.
+    /// The login.
     pub token: LoginToken,
 }
 

@@ -348,7 +348,8 @@ impl Connection {
     // ---- the owner's side ----
 
     /// What the client sends next; `None` when there is nothing: then the connection is nobody's
-    /// any more. [`ReceivedInput::Blocked`]: much has come and nothing whole, and others have a turn first.
+    /// any more. [`ReceivedInput::Blocked`]: much has come and nothing whole, and others have a
+    /// turn first.
     ///
     /// # Errors
     /// What the client sends is of no use.

@@ -4,8 +4,8 @@
 //! next request; threads that find no work for a while end. A thread without work waits where work
 //! arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
 //! thread in between. The queue is for what comes while none is free. How many requests may run is
-//! not the pool's to say ([`HeldLoad`]): it has as many threads as there are requests that may run, and
-//! those that it begins with to find out what comes. Guarantees: whatever runs or waits, some
+//! not the pool's to say ([`HeldLoad`]): it has as many threads as there are requests that may run,
+//! and those that it begins with to find out what comes. Guarantees: whatever runs or waits, some
 //! threads look at what comes; a request that a free thread finds takes no lock that all threads
 //! share; the thread that starts others sleeps unless requests wait that it can start a thread for.
 

@@ -11,7 +11,7 @@ use pages::FileSpec;
 use syntax::ast::{Restore, RestoreKind};
 use txn::RecoveryModel;
 use txn::backup::{
-    BackupError, MediaSet, NextStep, RestoredStep, RollTo, SetEntry, SetHeader, SetKind,
+    BackupError, MediaSet, RestoreNext, RestoredStep, RollTo, SetEntry, SetHeader, SetKind,
     check_differential, restore_state,
 };
 use types::{SqlError, msg};
@@ -307,7 +307,7 @@ impl StmtCtx<'_> {
         let entry = db.entry();
         // Whether the stop time lies in a log backup is known when it has been read.
         let wait = options.stop_us.is_some();
-        let step = if options.no_recovery || wait { NextStep::More } else { NextStep::Last };
+        let step = if options.no_recovery || wait { RestoreNext::More } else { RestoreNext::Last };
         let header = media.set(options.position).map(|set| set.header);
         let (mut refused, mut shown) = (None, Vec::new());
         let reach = PermitReach::of(self.core);

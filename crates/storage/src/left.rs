@@ -6,8 +6,8 @@
 //! was read was perhaps never committed. Nothing may be concluded from such a row, not even that a
 //! condition rejects it: it is read again. Rows are asked one by one ([`EndedTxns::row`]) or by the
 //! page: the writers of all rows of a page are waited for together, and the page is read once more.
-//! Guarantee: [`WriterState::ForGood`], and that a row is settled, are said only of a row that was read
-//! after its writer had ended, or that is the reader's own.
+//! Guarantee: [`WriterState::ForGood`], and that a row is settled, are said only of a row that was
+//! read after its writer had ended, or that is the reader's own.
 
 use access::{RowBatch, Writer};
 use catalog::Db;

@@ -1,8 +1,8 @@
 //! Writing rows of a table: the base row, its large values, its nonclustered entries. Guarantees: a
 //! row and its entries change together or the statement fails and is rolled back; a statement that
 //! meets a row of a running transaction waits for it without holding a latch; a unique violation
-//! names the constraint and the key. Who has locked an entry that a change takes out is waited for
-//! before the row is changed (`entry_locks`).
+//! names the constraint and the key. The owner of a lock on an entry that a change takes out is
+//! waited for before the row is changed (`entry_locks`).
 
 mod context;
 mod entries;

@@ -23,7 +23,7 @@ pub enum Use {
     Sequence,
 }
 
-/// Who hears what is mentioned.
+/// Receives the names that a statement mentions.
 pub trait Listener {
     /// A block of sources begins.
     fn enter(&mut self) {}

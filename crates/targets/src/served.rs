@@ -19,7 +19,7 @@ pub const TITLE: &str = "Ringwood, served";
 /// Servers of our own.
 #[derive(Default)]
 pub struct OwnServers {
-    /// By their folders. Only who has started a server knows its password.
+    /// By their folders. Only the one that started a server knows its password.
     servers: HashMap<PathBuf, OwnServer>,
     open: Option<OpenServer>,
 }

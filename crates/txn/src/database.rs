@@ -440,7 +440,7 @@ impl Database {
         Ok(self.log.flush_all()?)
     }
 
-    /// Gives up a database that failed, before its files are opened anew: a session that still
+    /// Gives up a database that failed, before its files are opened again: a session that still
     /// holds it can neither commit nor write a page or a log block when this returns.
     pub fn abandon(&self) {
         let cause = PageError::Offline { cause: "its files are being reopened".into() };

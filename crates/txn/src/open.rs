@@ -150,7 +150,7 @@ impl Database {
     }
 
     /// Opens a database whose log is lost, with a new one: of data files that were closed cleanly.
-    /// Its log chain begins anew.
+    /// A new log chain begins.
     ///
     /// # Errors
     /// [`TxnError::NotClosed`] when the log would be needed; as for [`Database::open`] and

@@ -347,7 +347,7 @@ impl Txn {
         s: &TxnShared,
         make: impl FnOnce(TxnId, Lsn) -> Result<R, TxnError>,
     ) -> Result<Lsn, TxnError> {
-        // A database that failed may be open anew already: its log is no longer ours to write.
+        // A database that failed may be open again already: its log is no longer ours to write.
         self.db.check_online()?;
         let mut l = s.log.lock();
         let rec = make(s.id, l.last)?;

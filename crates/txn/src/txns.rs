@@ -314,8 +314,8 @@ impl TxnTable {
         TxnId(oldest)
     }
 
-    /// The oldest log that transactions and snapshots need, and for whom; None when nobody needs
-    /// any.
+    /// The oldest log that transactions and snapshots need, and what needs it; None when nobody
+    /// needs any.
     pub fn log_hold(&self) -> Option<(Lsn, LogHolder)> {
         let t = self.inner.lock();
         let txn = t.running.first().map(|a| (a.hold, LogHolder::Transaction(a.id)));

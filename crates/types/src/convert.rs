@@ -26,7 +26,7 @@ use crate::look::{CancelCheck, GO_ON};
 use crate::numtext;
 use crate::value::{Value, of_variant};
 
-/// Who asks for a conversion.
+/// What asks for a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// An expression of mixed types, a variable or parameter: long strings are cut silently.

@@ -41,7 +41,7 @@ struct Scanner<'a> {
     source: &'a str,
     text: &'a [u8],
     at: usize,
-    /// Whose names months have, and the order of digits.
+    /// The language of the names of months, and the order of digits.
     dialect: Dialect,
     /// The types since 2008: a date of digits that begins with its year and has hyphens is always
     /// year, month, day.

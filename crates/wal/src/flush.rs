@@ -1,12 +1,13 @@
 //! Making the log durable: group commit on the committers' own threads, and the background writer
 //! of full blocks.
 //!
-//! One thread at a time holds the right to write, its turn ([`Turns`](crate::turns::WriteTurns)). A
-//! committer that finds it free takes it, seals the open block, writes all that is sealed and makes
-//! it durable: no other thread is involved. Committers that arrive meanwhile wait. When the flush
-//! ends, the first of them whose record is not durable yet becomes the next writer and writes
-//! everything that has gathered; those whose records are durable are woken together. A large batch
-//! that need not be durable yet is written by two threads ([`Second`]).
+//! One thread at a time holds the right to write, its turn
+//! ([`WriteTurns`](crate::turns::WriteTurns)). A committer that finds it free takes it, seals the
+//! open block, writes all that is sealed and makes it durable: no other thread is involved.
+//! Committers that arrive meanwhile wait. When the flush ends, the first of them whose record is
+//! not durable yet becomes the next writer and writes everything that has gathered; those whose
+//! records are durable are woken together. A large batch that need not be durable yet is written by
+//! two threads ([`Second`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -10,7 +10,7 @@ use pages::{PageId, PageMut, RecordBuilder, Store};
 use std::sync::Arc;
 
 /// What one look at a leaf came to.
-struct LeafPass {
+struct UndoPass {
     /// Operations `..end` are still to be undone.
     end: usize,
     /// Free bytes that the next one needs before it can be.
@@ -70,7 +70,7 @@ impl BTree {
         leaf: &PageMut<'_>,
         undo: &Undo<'_>,
         end: usize,
-    ) -> Result<LeafPass, AccessError> {
+    ) -> Result<UndoPass, AccessError> {
         let mut probe = RecordBuilder::new();
         probe.compensation(undo.lsn);
         probe.root(self.root)?;
@@ -87,8 +87,8 @@ fn undo_leaf(
     undo: &Undo<'_>,
     end: usize,
     first: usize,
-) -> Result<LeafPass, AccessError> {
-    let mut pass = LeafPass { end, room: None, some: false, ghosts: false };
+) -> Result<UndoPass, AccessError> {
+    let mut pass = UndoPass { end, room: None, some: false, ghosts: false };
     let mut free = leaf.free_bytes();
     let mut removed_from = u16::MAX;
     while pass.end > first {

@@ -35,7 +35,7 @@ struct InsertPoint {
 
 impl InsertPoint {
     /// Where the search for an empty slot begins. With more free bytes than before, rows have gone
-    /// since; with fewer slots, the page has been freed and taken anew.
+    /// since; with fewer slots, the page has been freed and taken again.
     fn first_slot(&self, page: &Page) -> u16 {
         if page.free_bytes() > self.free { 0 } else { self.next_slot.min(page.slot_count()) }
     }
@@ -87,7 +87,7 @@ impl Points {
 /// Where new bytes go: a page with room, latched, and the insertion point it belongs to.
 pub(super) struct InsertSpot<'a> {
     point: Option<MutexGuard<'a, InsertPoint>>,
-    page: PagePlace<'a>,
+    page: TargetPage<'a>,
     /// The point's page before, and its fullness.
     left: Option<(PageId, u8)>,
     /// Bytes of the page that are free after what was put so far.
@@ -105,7 +105,7 @@ pub(super) enum FoundPage<'a> {
     Gone,
 }
 
-enum PagePlace<'a> {
+enum TargetPage<'a> {
     Old(PageMut<'a>),
     New(NewPage<'a>),
 }
@@ -113,14 +113,14 @@ enum PagePlace<'a> {
 impl<'a> InsertSpot<'a> {
     pub(super) fn id(&self) -> PageId {
         match &self.page {
-            PagePlace::Old(page) => page.id(),
-            PagePlace::New(page) => page.id(),
+            TargetPage::Old(page) => page.id(),
+            TargetPage::New(page) => page.id(),
         }
     }
 
     /// The slot for the next row.
     pub(super) fn slot(&self) -> u16 {
-        let PagePlace::Old(page) = &self.page else { return self.next_slot };
+        let TargetPage::Old(page) = &self.page else { return self.next_slot };
         let count = page.slot_count();
         let empty = |s: &u16| page.slot(*s).is_ok_and(<[u8]>::is_empty);
         (self.next_slot..count).find(empty).unwrap_or(self.next_slot.max(count))
@@ -138,8 +138,8 @@ impl<'a> InsertSpot<'a> {
     /// Begins the page's operations in the record.
     pub(super) fn begin(&self, rec: &mut RecordBuilder, heap: &Heap) -> Result<(), AccessError> {
         match &self.page {
-            PagePlace::Old(page) => rec.page(page.id()),
-            PagePlace::New(page) => {
+            TargetPage::Old(page) => rec.page(page.id()),
+            TargetPage::New(page) => {
                 page.format_as(rec, PageType::Data, 0, PageId::NONE, PageId::NONE, PageId::NONE)?
             }
         }
@@ -156,7 +156,7 @@ impl<'a> InsertSpot<'a> {
         others: &mut [&mut PageMut<'a>],
     ) -> Result<(), AccessError> {
         match &mut self.page {
-            PagePlace::Old(page) => {
+            TargetPage::Old(page) => {
                 let mut all: smallvec::SmallVec<[&mut PageMut<'a>; 4]> =
                     smallvec::smallvec![&mut *page];
                 all.extend(others.iter_mut().map(|p| &mut **p));
@@ -166,7 +166,7 @@ impl<'a> InsertSpot<'a> {
                     (point.free, point.next_slot) = (page.free_bytes(), self.next_slot);
                 }
             }
-            PagePlace::New(page) => {
+            TargetPage::New(page) => {
                 page.level = pfs_level(self.free);
                 NewPage::change(&heap.space.store, sink, rec, others, &mut [page], self.left)?;
                 // Not before: a page whose record could not be appended (a full log) was never
@@ -271,12 +271,13 @@ impl Heap {
                 }
                 return Ok(InsertSpot::old(point, page, 0));
             }
-            // An offer out of date: not to be made again until the page's fullness is written anew.
+            // An offer out of date: not to be made again until the page's fullness is written
+            // again.
             drop(page);
             self.space.unit()?.note_level(id, LEVEL_FULL);
         }
         let page = self.space.take()?;
-        Ok(InsertSpot { point, page: PagePlace::New(page), left, free: BODY, next_slot: 0 })
+        Ok(InsertSpot { point, page: TargetPage::New(page), left, free: BODY, next_slot: 0 })
     }
 
     /// A page of this heap under an exclusive latch. `holding`: it is only tried.
@@ -331,6 +332,6 @@ impl<'a> InsertSpot<'a> {
         next_slot: u16,
     ) -> InsertSpot<'a> {
         let free = page.free_bytes();
-        InsertSpot { point, page: PagePlace::Old(page), left: None, free, next_slot }
+        InsertSpot { point, page: TargetPage::Old(page), left: None, free, next_slot }
     }
 }

@@ -7,7 +7,7 @@
 //! longer than one step. Readers find a row only through its home slot, once.
 //!
 //! Latches: a thread never waits for a heap page while it holds another one. Where two are needed
-//! the second is tried, and on failure both are given up and taken anew.
+//! the second is tried, and on failure both are given up and taken again.
 
 mod insert;
 mod modify;

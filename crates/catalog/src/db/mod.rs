@@ -97,7 +97,7 @@ pub struct Db {
     ddl: Mutex<HashMap<i32, TxnId>>,
     /// The newest transaction that changed any definition since it came into service.
     newest_definition: AtomicU64,
-    /// Who uses it, and who may.
+    /// The sessions that use the database, and which sessions may.
     users: Users,
     /// The filegroup in which room was not found last; 0 for none.
     full: AtomicU16,

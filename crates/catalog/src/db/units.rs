@@ -1,5 +1,5 @@
-//! Units of a database that are dropped: when they are freed, and by whom. Guarantee: a unit that
-//! cannot be freed stays on the list of pending drops, and the error log says why.
+//! Units of a database that are dropped: when they are freed, and by which thread. Guarantee: a
+//! unit that cannot be freed stays on the list of pending drops, and the error log says why.
 
 use std::sync::Arc;
 

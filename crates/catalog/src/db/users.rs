@@ -169,7 +169,7 @@ impl Db {
         self.users.access.load(Ordering::Acquire) == UserAccess::Multi as u8
     }
 
-    /// Who may use it.
+    /// The sessions that may use the database.
     pub fn user_access(&self) -> UserAccess {
         self.users.inside.lock().access
     }

@@ -143,7 +143,8 @@ pub struct StoredQueries {
 /// Of a database.
 #[derive(Debug, Default)]
 pub struct QueryStore {
-    /// A [`StoreState`], so that nobody asks for the settings who has nothing to tell.
+    /// A [`StoreState`], so that a session without anything to report does not ask for the
+    /// settings.
     state: AtomicU8,
     kept: Mutex<StoredQueries>,
     /// Bytes of what was kept when somebody asked last.

@@ -96,7 +96,7 @@ fn what_runs_seldom_is_not_shown_and_what_is_stale_goes() {
         let mut kept = store.kept();
         tell(&mut kept, &options, "seldom", 1, &ran(29, DAY, 10), DAY);
         assert!(!kept.is_shown(1));
-        // A day later it begins anew.
+        // A day later it begins again.
         tell(&mut kept, &options, "seldom", 1, &ran(29, 3 * DAY, 10), 3 * DAY);
         assert!(!kept.is_shown(1));
         tell(&mut kept, &options, "seldom", 1, &ran(1, 3 * DAY, 10), 3 * DAY);

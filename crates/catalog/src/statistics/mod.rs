@@ -21,7 +21,7 @@ use types::Value;
 use crate::{LOB_INDEX_ID, StatisticsFilter, TableDef, fold_name};
 pub use histogram::{Histogram, HistogramStep, SampledValue};
 
-/// Who has made statistics.
+/// What has made statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatisticsOrigin {
     /// An index: they go with it.

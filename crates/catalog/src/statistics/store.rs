@@ -1,6 +1,6 @@
 //! Statistics in the system tables: a row for each, and a row for each step of its histogram.
 //! Guarantee: what was written is read back as it was, but for the counter of changes, which begins
-//! anew with each start. Rows that make no sense are left out: statistics are only ever a hint.
+//! at zero with each start. Rows that make no sense are left out: statistics are only ever a hint.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -19,7 +19,7 @@ const SHOWN: usize = 300;
 
 /// What came of one statement.
 #[derive(Default)]
-pub struct StatementOutcome {
+pub struct AttackOutcome {
     pub rows: u64,
     /// The first error.
     pub error: Option<i32>,
@@ -66,7 +66,7 @@ impl Report {
     }
 
     /// A statement of an attacker has ended.
-    pub fn add(&self, statement: &Statement, outcome: StatementOutcome) {
+    pub fn add(&self, statement: &Statement, outcome: AttackOutcome) {
         let mut state = self.state.lock();
         let family = state.families.entry(statement.family).or_default();
         family.statements += 1;

@@ -98,7 +98,7 @@ pub struct Levels {
 
 /// What a batch came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BatchOutcome {
+pub struct PrintedBatch {
     /// The exit code that its errors ask for, 0 without any.
     pub code: u8,
     /// RAISERROR with state 127: the run ends, with this exit code.
@@ -120,7 +120,7 @@ pub struct Printer {
     batch: Batch,
     /// The first value of each row is kept, for `EXIT(query)`.
     keep_last: bool,
-    came: BatchOutcome,
+    came: PrintedBatch,
     /// Whether a timeout has come, and what error 3617 says then.
     pub cancelled_by: Option<(Arc<AtomicBool>, String)>,
     /// A stream could not be written: the exit code. Nothing is printed any more.
@@ -147,7 +147,7 @@ impl Printer {
             typed: false,
             batch: Batch::default(),
             keep_last: false,
-            came: BatchOutcome::default(),
+            came: PrintedBatch::default(),
             cancelled_by: None,
             broken: None,
         }
@@ -183,12 +183,12 @@ impl Printer {
     pub fn begin(&mut self, batch: Batch, keep_last: bool) {
         self.batch = batch;
         self.keep_last = keep_last;
-        self.came = BatchOutcome::default();
+        self.came = PrintedBatch::default();
         self.cancelled_by = None;
     }
 
     /// The end of a batch: all of it is out. A write that failed is in [`Printer::broken`].
-    pub fn finish(&mut self) -> BatchOutcome {
+    pub fn finish(&mut self) -> PrintedBatch {
         if self.put(Results::finish).is_ok() {
             let ended = self.results.get_mut().end_batch();
             let name = self.results.get_mut().name.clone();

@@ -7,7 +7,7 @@ use super::complete::NameSource;
 use super::input::{InputError, Lines, check};
 use super::options::{SqlArgs, headers};
 use super::pager::{self, Pager};
-use super::printer::{BatchOutcome, Printer, Stream, prefix};
+use super::printer::{PrintedBatch, Printer, Stream, prefix};
 use super::script::{Batch, Command, Script};
 use super::target::SqlTarget;
 use crate::output::Format;
@@ -306,8 +306,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs a batch as often as it asks for.
-    fn run(&mut self, batch: Batch, keep_last: bool) -> BatchOutcome {
-        let mut all = BatchOutcome::default();
+    fn run(&mut self, batch: Batch, keep_last: bool) -> PrintedBatch {
+        let mut all = PrintedBatch::default();
         if batch.text.trim().is_empty() {
             return all;
         }
@@ -326,7 +326,7 @@ impl<'a> Runner<'a> {
             runs += 1;
             self.code = self.code.max(came.code);
             self.exit = self.exit.or(came.quit);
-            all = BatchOutcome { code: all.code.max(came.code), ..came };
+            all = PrintedBatch { code: all.code.max(came.code), ..came };
             if came.code > 0 && self.stop_on_error || self.flow() == Flow::End {
                 break;
             }
@@ -335,7 +335,7 @@ impl<'a> Runner<'a> {
         all
     }
 
-    fn once(&mut self, batch: &Batch, keep_last: bool, timeout: Option<u64>) -> BatchOutcome {
+    fn once(&mut self, batch: &Batch, keep_last: bool, timeout: Option<u64>) -> PrintedBatch {
         let (session, printer) = (&mut self.target, &mut self.printer);
         printer.begin(batch.clone(), keep_last);
         let Some(seconds) = timeout else {

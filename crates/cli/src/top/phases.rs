@@ -5,7 +5,7 @@ use super::rates::{BetweenPictures, count, each};
 use engine::phases::percentile;
 use engine::status::PhaseStatus;
 
-/// What was counted since an earlier picture; all of it where it was begun anew meanwhile.
+/// What was counted since an earlier picture; all of it where it was begun again meanwhile.
 fn since(now: &PhaseStatus, before: Option<&PhaseStatus>) -> PhaseStatus {
     let Some(before) = before.filter(|before| before.count <= now.count) else {
         return now.clone();
@@ -96,7 +96,7 @@ mod tests {
             words,
             ["RUN", "100", "0.1", "0.9", "us", "0.7", "us", "1.0", "us", "1.0", "us"]
         );
-        // Switched on anew.
+        // Switched on again.
         let text: Vec<String> = phases(&BetweenPictures::new(&picture(1_000_000, 900), &now))
             .iter()
             .map(Line::plain)

@@ -5,7 +5,7 @@
 //! `RINGWOOD_HISTORY_SEED` repeats the choices (not the interleaving) of a run.
 
 use crate::support::history::{Key, Op, Phenomenon, Txn, TxnEnd, Value, check};
-use crate::support::served::{BatchOutcome, ServedInstance, batch};
+use crate::support::served::{ServedInstance, ServedOutcome, batch};
 use client::Connection;
 use fastrand::Rng;
 use std::collections::HashMap;
@@ -91,7 +91,7 @@ fn values(text: &str) -> Vec<Value> {
 }
 
 /// Puts what was read into the steps, in order.
-fn fill(ops: &mut [Op], outcomes: &[BatchOutcome]) {
+fn fill(ops: &mut [Op], outcomes: &[ServedOutcome]) {
     let mut rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
     for op in ops {
         if let Op::Read(_, list) = op {

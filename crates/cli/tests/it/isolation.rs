@@ -1,7 +1,7 @@
 //! The known anomalies at each isolation level, over the wire: what a level forbids does not
 //! happen, what it allows is shown.
 
-use crate::support::served::{BatchOutcome, PATIENCE, ServedInstance, batch};
+use crate::support::served::{PATIENCE, ServedInstance, ServedOutcome, batch};
 use client::Connection;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -57,7 +57,7 @@ impl Level {
 /// A session that runs batches in a thread of its own.
 struct SessionActor {
     batches: Option<Sender<String>>,
-    outcomes: Receiver<BatchOutcome>,
+    outcomes: Receiver<ServedOutcome>,
     thread: Option<JoinHandle<()>>,
     spid: i64,
     /// A batch was begun and has not ended.
@@ -128,7 +128,7 @@ impl IsolationScene {
     }
 
     /// Waits until the actor's batch has ended, or, unless it `must` end, waits for a lock.
-    fn settle(&mut self, who: usize, must: bool) -> Option<BatchOutcome> {
+    fn settle(&mut self, who: usize, must: bool) -> Option<ServedOutcome> {
         let end = Instant::now() + PATIENCE;
         loop {
             match self.actors[who].outcomes.recv_timeout(Duration::from_millis(5)) {
@@ -152,8 +152,8 @@ impl IsolationScene {
 
     /// Runs the steps in their order; an actor that waits for a lock does its later ones when it
     /// goes on, one whose transaction was refused does none. The outcome of each step that ran.
-    fn run(&mut self, steps: &[(usize, &str)]) -> Vec<Option<BatchOutcome>> {
-        let mut outcomes: Vec<Option<BatchOutcome>> = steps.iter().map(|_| None).collect();
+    fn run(&mut self, steps: &[(usize, &str)]) -> Vec<Option<ServedOutcome>> {
+        let mut outcomes: Vec<Option<ServedOutcome>> = steps.iter().map(|_| None).collect();
         let mut begun = vec![false; steps.len()];
         let mut current = [0; 2];
         loop {
@@ -192,7 +192,7 @@ impl IsolationScene {
 }
 
 /// What step `at` has read; -1 when it did not run.
-fn read(outcomes: &[Option<BatchOutcome>], at: usize) -> i64 {
+fn read(outcomes: &[Option<ServedOutcome>], at: usize) -> i64 {
     outcomes[at].as_ref().and_then(|o| o.ints().first().copied()).unwrap_or(-1)
 }
 

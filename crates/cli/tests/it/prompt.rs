@@ -2,7 +2,7 @@
 //! pager.
 //!
 //! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood-cli --test it prompt::documented` writes the
-//! screens into docs/prompt.md anew.
+//! screens into docs/prompt.md again.
 
 use crate::support::terminal::{PATIENCE, Terminal};
 use ringwood::{Options, Value};

@@ -68,8 +68,8 @@ pub(super) fn groups(options: &PeerOptions) -> Vec<Vec<Task>> {
         vec![
             bulk("insert-select", Some(Work::MakeCustomer), Work::InsertSelect),
             bulk("update", None, Work::Update),
-            // Who writes a page whole into its log when the page is changed first after a
-            // checkpoint does not do so here.
+            // An engine that writes a page whole into its log when the page is changed first after
+            // a checkpoint does not do so here.
             Task {
                 after_checkpoint: false,
                 ..bulk(AGAIN, Some(Work::Tsql(TsqlWork::UpdateBack)), Work::Update)

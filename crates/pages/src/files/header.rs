@@ -36,8 +36,8 @@ pub struct CleanEnd {
     pub next_txn: u64,
 }
 
-/// What the header page of a file says. Paths are where the files are; on disk they are as [`InstanceHome`]
-/// records them.
+/// What the header page of a file says. Paths are where the files are; on disk they are as
+/// [`InstanceHome`] records them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub format: u16,

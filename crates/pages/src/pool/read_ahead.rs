@@ -2,7 +2,8 @@
 //! straight into their frames.
 //!
 //! Threads of the pool do it, each with a list of pages in flight. The thread that asked goes on
-//! meanwhile and waits for no page longer than its read takes, or until all are here ([`PendingReads`]).
+//! meanwhile and waits for no page longer than its read takes, or until all are here
+//! ([`PendingReads`]).
 //!
 //! # Guarantees
 //! - Frames are taken without waiting and without evicting pages in use; for want of frames fewer

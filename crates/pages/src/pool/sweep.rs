@@ -317,8 +317,8 @@ impl PoolInner {
     }
 }
 
-/// Body of the lazy writer: keeps memory ready for fresh frames, and [`PoolInner::free_target`] frames
-/// free once the pool is full.
+/// Body of the lazy writer: keeps memory ready for fresh frames, and [`PoolInner::free_target`]
+/// frames free once the pool is full.
 pub(super) fn lazy_writer(pool: &PoolInner) {
     while !pool.stop.load(Ordering::Acquire) {
         {

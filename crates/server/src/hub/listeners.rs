@@ -120,7 +120,7 @@ fn accept_some(
 mod tests {
     use super::*;
 
-    /// Who connects without end leaves the thread that accepts to others.
+    /// A client that connects without end leaves the thread that accepts to other clients.
     #[test]
     fn so_many_are_accepted_at_a_time() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

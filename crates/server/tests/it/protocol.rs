@@ -357,7 +357,7 @@ fn an_error_of_severity_20_ends_the_connection() {
     assert!(client.is_closed());
     let mut other = server.client();
     assert_eq!(other.int("select count(*) from t"), 0);
-    // Who is not an administrator cannot.
+    // A login that is no administrator cannot.
     other.run("create login ann with password = 'Some-l0ng-one'");
     let (mut ann, _) = log_in(&server, |login| {
         login.user = "ann".into();

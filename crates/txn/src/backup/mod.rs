@@ -39,7 +39,7 @@ pub use error::BackupError;
 pub use files::PlaceFiles;
 pub use media::{MediaLabel, MediaSet, SetEntry};
 pub use restore::{
-    NextStep, RestoreTarget, RestoredStep, RollTo, check_differential, mark_restoring,
+    RestoreNext, RestoreTarget, RestoredStep, RollTo, check_differential, mark_restoring,
     restore_data, restore_log, restore_state, verify,
 };
 pub use set::{SetEnd, SetFile, SetHeader, SetKind};

@@ -50,7 +50,7 @@ impl RestoreTarget {
 
 /// What comes after a step of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextStep {
+pub enum RestoreNext {
     /// Another one: the log is rolled forward, so that it need not grow with each step
     /// (NORECOVERY).
     More,
@@ -167,7 +167,7 @@ pub fn restore_data(
     media: &mut MediaSet,
     position: u16,
     target: &RestoreTarget,
-    step: NextStep,
+    step: RestoreNext,
     progress: BackupProgress<'_>,
 ) -> Result<RestoredStep, BackupError> {
     let begin = Instant::now();
@@ -209,7 +209,7 @@ pub fn restore_data(
         ..BackupState::default()
     };
     let end = lay_data(&**disk, media, &header, end, guid, files, state, target, progress)?;
-    let files = if step == NextStep::More { roll_forward(env, target)? } else { Vec::new() };
+    let files = if step == RestoreNext::More { roll_forward(env, target)? } else { Vec::new() };
     Ok(RestoredStep { header, end, files, stopped: false, took: begin.elapsed() })
 }
 
@@ -343,7 +343,7 @@ pub fn restore_log(
     position: u16,
     target: &RestoreTarget,
     to: RollTo<'_>,
-    step: NextStep,
+    step: RestoreNext,
     progress: BackupProgress<'_>,
 ) -> Result<RestoredStep, BackupError> {
     let begin = Instant::now();
@@ -385,7 +385,7 @@ pub fn restore_log(
     let info =
         CheckpointInfo { payload: encode_header(next, false, &state), ..log.checkpoint().clone() };
     log.finish(info, Lsn::ZERO)?;
-    let files = if step == NextStep::More || files_change {
+    let files = if step == RestoreNext::More || files_change {
         roll_forward(env, target)?
     } else {
         Vec::new()

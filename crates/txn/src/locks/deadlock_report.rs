@@ -1,14 +1,15 @@
-//! What is told of a deadlock that was broken: who waited for what of whom, and who gave way.
+//! What is told of a deadlock that was broken: who waited for which lock of which owner, and which
+//! victim gave way.
 
 use std::time::{Duration, SystemTime};
 
 use super::modes::LockMode;
 use super::names::{LockRequester, Resource};
 
-/// One who waits in a deadlock.
+/// An owner that waits in a deadlock.
 #[derive(Debug, Clone)]
 pub struct DeadlockParty {
-    /// Who.
+    /// The owner and its session.
     pub who: LockRequester,
     /// For what.
     pub resource: Resource,

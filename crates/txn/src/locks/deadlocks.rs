@@ -1,4 +1,4 @@
-//! Deadlocks: the graph of who waits for whom, the cycle that is confirmed, the victim, and what is
+//! Deadlocks: the graph of waiting owners, the cycle that is confirmed, the victim, and what is
 //! told of it.
 //! Guarantees: nobody is a victim who is not on a cycle that stands when the victim is chosen; each
 //! cycle has one victim: the lowest DEADLOCK_PRIORITY, then the least log written, then the one
@@ -37,7 +37,7 @@ impl LockManager {
             let out = match self.confirm(&parties) {
                 Ok(edges) => {
                     let victim = victim(&parties);
-                    // Who is told of the error finds the deadlock where it is listed.
+                    // A session that gets the error finds the deadlock where it is listed.
                     parties[victim].decide_and(Verdict::Victim, || {
                         self.waits.deadlocks.fetch_add(1, Relaxed);
                         found.broken += 1;
@@ -175,7 +175,7 @@ impl LockManager {
     }
 }
 
-/// Who gives way.
+/// The victim: the owner that gives way.
 fn victim(parties: &[&Arc<Waiter>]) -> usize {
     let cost = |w: &Waiter| (w.args.priority, w.args.log_bytes, std::cmp::Reverse(w.ticket));
     (0..parties.len()).min_by_key(|at| cost(parties[*at])).unwrap_or_default()

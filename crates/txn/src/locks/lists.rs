@@ -31,7 +31,7 @@ pub struct LockInfo {
     pub mode: LockMode,
     /// Held or waiting.
     pub status: LockStatus,
-    /// Who.
+    /// The owner.
     pub owner: OwnerId,
     /// The session of the owner.
     pub session: u32,
@@ -112,7 +112,7 @@ impl LockManager {
         waiters
     }
 
-    /// The requests that are blocked, longest first, and whom each waits for.
+    /// The requests that are blocked, longest first, and the owner that each waits for.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut waiters = self.waiters();
         waiters.sort_by_key(|w| w.since);

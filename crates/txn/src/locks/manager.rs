@@ -28,7 +28,7 @@ pub(super) const BUCKETS: usize = 8192;
 /// What is told of each deadlock that was broken.
 type DeadlockListener = Box<dyn Fn(&Deadlock) + Send + Sync>;
 
-/// Whose memory locks take.
+/// The account from which locks take their memory.
 pub trait LockMemory: Send + Sync {
     /// Takes bytes for an owner that then holds `own`; false when there are not so many.
     fn take(&self, bytes: usize, own: usize) -> bool;
@@ -217,8 +217,8 @@ impl LockManager {
     fn block(&self, waiter: &Arc<Waiter>) -> Result<(), LockError> {
         let key = (waiter.node(), waiter.ticket);
         self.waiting.lock().insert(key, waiter.clone());
-        // Who cancels sets his flag and then looks for waiters: either he finds this one, or it
-        // finds the flag.
+        // A thread that cancels sets its flag and then looks for waiters: either it finds this one,
+        // or it finds the flag.
         let interrupted = self.interrupted.get().is_some_and(|interrupted| interrupted());
         if interrupted || self.dead.lock().contains(&waiter.resource.db) {
             waiter.decide(Verdict::Cancelled);

@@ -1,4 +1,5 @@
-//! What is locked, and by whom: names of resources, owners and nodes, and a fast hash of them.
+//! Names of what is locked and of those that lock it: names of resources, owners and nodes, and a
+//! fast hash of them.
 
 use pages::TxnId;
 

@@ -385,7 +385,8 @@ impl LockOwner {
         true
     }
 
-    /// Gives a lock back that was taken [`LockDuration::GivenBack`], unless it is to stay longer by now.
+    /// Gives a lock back that was taken [`LockDuration::GivenBack`], unless it is to stay longer by
+    /// now.
     pub fn unlock_taken(&mut self, r: &Resource) {
         let Some(i) = self.find(r) else { return };
         if self.held[i].until == LockDuration::GivenBack {

@@ -1,4 +1,4 @@
-//! Who waits in the queue of a lock when others ahead give up, are granted and give back: nobody
+//! Owners in the queue of a lock when others ahead give up, are granted and give back: nobody
 //! waits for longer than for those that conflict, and deadlocks are told from queues.
 
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ fn who_goes_beside_those_that_stay_is_granted_past_them() {
     assert!(m.list(None).is_empty());
 }
 
-/// Who is behind another one in a queue, and goes beside it, does not wait for it.
+/// An owner that is after another one in a queue, and goes beside it, does not wait for it.
 #[test]
 fn a_queue_is_no_deadlock_of_those_that_go_beside_one_another() {
     let (m, o) = owners(4);

@@ -187,7 +187,7 @@ fn modes_in(mask: u32) -> impl Iterator<Item = LockMode> {
     ALL_MODES.into_iter().filter(move |mode| mask & mode.bit() != 0)
 }
 
-/// Who waits for a resource, and how many in each mode.
+/// The owners that wait for a resource, and how many in each mode.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
     waiters: BTreeMap<QueueKey, Arc<Waiter>>,

@@ -70,7 +70,7 @@ pub(super) struct WeakLocks {
     places: Box<[LockPlace]>,
 }
 
-/// Who keeps locks, and how many exclude them.
+/// The owners that keep locks, and how many exclude them.
 #[derive(Debug)]
 pub(super) struct LockKeepers {
     /// How many hold or want something of this part in a mode that excludes.

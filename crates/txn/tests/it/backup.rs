@@ -13,7 +13,7 @@ use crate::support::chain::{
 use crate::support::*;
 use sim::{Fault, OpKind, SimDisk};
 use txn::backup::{
-    BackupError, BackupSpec, ExistingSets, MediaSet, NextStep, SetKind, backup_closed_log,
+    BackupError, BackupSpec, ExistingSets, MediaSet, RestoreNext, SetKind, backup_closed_log,
     mark_restoring, verify,
 };
 use txn::{LogReuseWait, RecoveryModel, TxnError};
@@ -27,7 +27,7 @@ fn a_full_backup_under_load_is_the_database_at_its_end() {
         let model = rig.now.clone();
         rig.work(200).unwrap();
         let copy = RestoredCopy { background, ..RestoredCopy::new(&rig.disk, "copy") };
-        copy.step(&taken, None, NextStep::Last).unwrap();
+        copy.step(&taken, None, RestoreNext::Last).unwrap();
         let db = copy.recover().unwrap();
         assert!(db.recovery_report().rolled_back > 0, "transactions were open");
         check(&db, &model).unwrap();
@@ -51,7 +51,7 @@ fn the_log_waits_for_its_backup() {
     rig.quiet();
     rig.db.checkpoint().unwrap();
     assert_eq!(rig.db.log_reuse_wait(), LogReuseWait::LogBackup);
-    // It goes on waiting when the database is opened anew.
+    // It goes on waiting when the database is opened again.
     rig.db.close().unwrap();
     rig.db = open(env(Arc::new(rig.disk.clone()), 600, false), support::chain::options()).unwrap();
     rig.table = Table::open(&rig.db).unwrap();
@@ -96,7 +96,7 @@ fn simple_during_a_log_backup_ends_the_chain() {
     assert!(db.log().space().used < before, "the checkpoint has truncated the log");
 }
 
-/// A chain that begins anew under a log backup of the one before is not moved by it.
+/// A chain that begins again under a log backup of the one before is not moved by it.
 #[test]
 fn a_log_backup_does_not_move_a_chain_that_it_did_not_begin_with() {
     let mut rig = Rig::new(7, false);
@@ -223,7 +223,7 @@ fn a_lost_database_comes_back_from_its_tail() {
     let tail = TakenBackup { files, position: 1, done };
     let copy = RestoredCopy::new(&disk, "back");
     for taken in [&full, &log, &tail] {
-        copy.step(taken, None, NextStep::More).unwrap();
+        copy.step(taken, None, RestoreNext::More).unwrap();
     }
     let db = copy.recover().unwrap();
     check(&db, &rig.now).unwrap();
@@ -251,27 +251,33 @@ fn recovery_forks_are_told_apart() {
     assert_eq!(new.done.header.fork_lsn, new.done.header.first_lsn);
     let wanted = fork.now.clone();
     let again = RestoredCopy::new(&rig.disk, "again");
-    again.step(&full, None, NextStep::More).unwrap();
-    assert!(matches!(again.step(&new, None, NextStep::More), Err(BackupError::TooRecent { .. })));
-    assert!(matches!(again.step(&late, None, NextStep::More), Err(BackupError::TooRecent { .. })));
-    again.step(&log, Some(stop), NextStep::More).unwrap();
+    again.step(&full, None, RestoreNext::More).unwrap();
+    assert!(matches!(
+        again.step(&new, None, RestoreNext::More),
+        Err(BackupError::TooRecent { .. })
+    ));
+    assert!(matches!(
+        again.step(&late, None, RestoreNext::More),
+        Err(BackupError::TooRecent { .. })
+    ));
+    again.step(&log, Some(stop), RestoreNext::More).unwrap();
     assert!(
-        matches!(again.step(&late, None, NextStep::More), Err(BackupError::OtherFork)),
+        matches!(again.step(&late, None, RestoreNext::More), Err(BackupError::OtherFork)),
         "cut before"
     );
-    assert!(matches!(again.step(&log, None, NextStep::More), Err(BackupError::OtherFork)));
-    again.step(&new, None, NextStep::Last).unwrap();
+    assert!(matches!(again.step(&log, None, RestoreNext::More), Err(BackupError::OtherFork)));
+    again.step(&new, None, RestoreNext::Last).unwrap();
     check(&again.recover().unwrap(), &wanted).unwrap();
     assert!(
-        matches!(again.step(&new, None, NextStep::More), Err(BackupError::NotReady)),
+        matches!(again.step(&new, None, RestoreNext::More), Err(BackupError::NotReady)),
         "it is recovered"
     );
     // Beyond the fork the new chain does not fit.
     let other = RestoredCopy::new(&rig.disk, "other");
     for taken in [&full, &log] {
-        other.step(taken, None, NextStep::More).unwrap();
+        other.step(taken, None, RestoreNext::More).unwrap();
     }
-    assert!(matches!(other.step(&new, None, NextStep::More), Err(BackupError::OtherFork)));
+    assert!(matches!(other.step(&new, None, RestoreNext::More), Err(BackupError::OtherFork)));
 }
 
 #[test]
@@ -287,27 +293,30 @@ fn the_order_of_a_chain_is_checked() {
     assert_eq!(diff.position, 2, "behind the full backup");
     let copy = RestoredCopy::new(&rig.disk, "copy");
     assert!(
-        matches!(copy.step(&log, None, NextStep::More), Err(BackupError::NoLog)),
+        matches!(copy.step(&log, None, RestoreNext::More), Err(BackupError::NoLog)),
         "nothing restored yet"
     );
-    copy.step(&first, None, NextStep::More).unwrap();
-    assert!(matches!(copy.step(&diff, None, NextStep::More), Err(BackupError::OtherBase)));
-    copy.step(&log, None, NextStep::More).unwrap();
+    copy.step(&first, None, RestoreNext::More).unwrap();
+    assert!(matches!(copy.step(&diff, None, RestoreNext::More), Err(BackupError::OtherBase)));
+    copy.step(&log, None, RestoreNext::More).unwrap();
     let new = RestoredCopy::new(&rig.disk, "new");
-    new.step(&second, None, NextStep::More).unwrap();
-    assert!(matches!(new.step(&log, None, NextStep::More), Err(BackupError::TooEarly { .. })));
-    assert!(matches!(new.step(&log, Some(1), NextStep::More), Err(BackupError::TooEarly { .. })));
-    new.step(&diff, None, NextStep::More).unwrap();
+    new.step(&second, None, RestoreNext::More).unwrap();
+    assert!(matches!(new.step(&log, None, RestoreNext::More), Err(BackupError::TooEarly { .. })));
+    assert!(matches!(
+        new.step(&log, Some(1), RestoreNext::More),
+        Err(BackupError::TooEarly { .. })
+    ));
+    new.step(&diff, None, RestoreNext::More).unwrap();
     check(&new.recover().unwrap(), &rig.now).unwrap();
     // Another database's log.
     let mut foreign = Rig { disk: rig.disk.clone(), ..Rig::new(77, false) };
     foreign.work(50).unwrap();
     let alien = foreign.backup_as(&["alien.bak"], &spec(SetKind::Full)).unwrap();
     let third = RestoredCopy::new(&rig.disk, "third");
-    third.step(&alien, None, NextStep::More).unwrap();
+    third.step(&alien, None, RestoreNext::More).unwrap();
     // Both were made with the same identity, so that alone does not tell them apart; the fork and
     // the LSNs do.
-    assert!(third.step(&log, None, NextStep::More).is_err());
+    assert!(third.step(&log, None, RestoreNext::More).is_err());
 }
 
 #[test]
@@ -326,8 +335,8 @@ fn a_tail_backup_leaves_the_database_restoring() {
     mark_restoring(&disk, &Default::default(), path).unwrap();
     let tail = TakenBackup { files, position: 1, done };
     let copy = RestoredCopy::new(&disk, "copy");
-    copy.step(&full, None, NextStep::More).unwrap();
-    copy.step(&tail, None, NextStep::More).unwrap();
+    copy.step(&full, None, RestoreNext::More).unwrap();
+    copy.step(&tail, None, RestoreNext::More).unwrap();
     let db = copy.recover().unwrap();
     let table = check(&db, &rig.now).unwrap();
     // The copy works on, and its log goes back to where the tail was taken: the roles have changed.
@@ -340,7 +349,7 @@ fn a_tail_backup_leaves_the_database_restoring() {
     origin.files = vec![(1, PRIMARY.into()), (2, "db/test2.ndf".into())];
     origin.log_path = LOG.into();
     let origin = RestoredCopy { disk: disk.clone(), target: origin, background: false };
-    origin.step(&back, None, NextStep::More).unwrap();
+    origin.step(&back, None, RestoreNext::More).unwrap();
     check(&origin.recover().unwrap(), &other.now).unwrap();
 }
 
@@ -369,10 +378,10 @@ fn failing_devices_harm_nobody() {
     }
     assert_eq!(rig.db.backup_state(), before, "neither chain nor base has moved");
     let copy = RestoredCopy::new(&rig.disk, "copy");
-    copy.step(&good, None, NextStep::More).unwrap();
+    copy.step(&good, None, RestoreNext::More).unwrap();
     let log = rig.backup(SetKind::Log, &["good.bak"]).unwrap();
     assert_eq!(log.position, 2);
-    copy.step(&log, None, NextStep::Last).unwrap();
+    copy.step(&log, None, RestoreNext::Last).unwrap();
     check(&copy.recover().unwrap(), &rig.now).unwrap();
     let missing = devices(&rig.disk, &["none.bak".to_string()]);
     assert!(matches!(MediaSet::open(&missing, false), Err(BackupError::Open { .. })));
@@ -401,7 +410,7 @@ fn a_stripe_that_fails_at_the_end_leaves_none_behind() {
         }
         let full = rig.backup(SetKind::Full, &stripes).unwrap();
         let copy = RestoredCopy { background, ..RestoredCopy::new(&rig.disk, "copy") };
-        copy.step(&full, None, NextStep::Last).unwrap();
+        copy.step(&full, None, RestoreNext::Last).unwrap();
         check(&copy.recover().unwrap(), &rig.now).unwrap();
     }
 }
@@ -425,8 +434,8 @@ fn media_sets_and_their_families() {
     let log = rig.backup(SetKind::Log, &["b.bak", "c.bak", "a.bak"]).unwrap();
     assert_eq!(log.position, 2);
     let copy = RestoredCopy::new(&rig.disk, "copy");
-    copy.step(&full, None, NextStep::More).unwrap();
-    copy.step(&log, None, NextStep::Last).unwrap();
+    copy.step(&full, None, RestoreNext::More).unwrap();
+    copy.step(&log, None, RestoreNext::Last).unwrap();
     check(&copy.recover().unwrap(), &rig.now).unwrap();
     let over = BackupSpec { existing: ExistingSets::Overwrite, ..spec(SetKind::Log) };
     assert_eq!(rig.backup_as(&["a.bak"], &over).unwrap().position, 1);
@@ -475,8 +484,8 @@ fn damaged_backups_are_refused() {
         };
         let (good_full, good_log) = (verified(1), verified(2));
         let restored = copy
-            .step(&full, None, NextStep::More)
-            .and_then(|_| copy.step(&log, None, NextStep::Last));
+            .step(&full, None, RestoreNext::More)
+            .and_then(|_| copy.step(&log, None, RestoreNext::Last));
         match restored {
             Ok(_) => {
                 fine += 1;
@@ -526,7 +535,7 @@ fn backups_of_earlier_versions_are_refused() {
     file.write_durable(at as u64, &[&bytes[at..at + 4096]]).unwrap();
     drop(file);
     let error = RestoredCopy::new(&rig.disk, "copy")
-        .step(&taken, None, NextStep::Last)
+        .step(&taken, None, RestoreNext::Last)
         .expect_err("it is of an earlier version");
     assert!(matches!(error, BackupError::Version { found: 3, known: 4, .. }), "{error}");
     assert_eq!(error.number(), 3169);

@@ -9,7 +9,7 @@ use crate::support::chain::{
 };
 use crate::support::*;
 use disk::Disk;
-use ringwood_txn::backup::{BackupError, MediaSet, NextStep, RollTo, SetKind, restore_log};
+use ringwood_txn::backup::{BackupError, MediaSet, RestoreNext, RollTo, SetKind, restore_log};
 use ringwood_txn::{Database, Durability};
 use sim::{Fault, OpKind};
 
@@ -100,10 +100,10 @@ fn chain(seed: u64) -> (Rig, Vec<TakenBackup>, Vec<RestorePoint>) {
 #[test]
 fn a_chain_brings_its_files() {
     let (rig, chain, _) = chain(3);
-    for last in [NextStep::More, NextStep::Last] {
+    for last in [RestoreNext::More, RestoreNext::Last] {
         let copy = RestoredCopy::new(&rig.disk, &format!("copy{last:?}"));
-        copy.step(&chain[0], None, NextStep::More).unwrap();
-        let one = copy.step(&chain[1], None, NextStep::More).unwrap();
+        copy.step(&chain[0], None, RestoreNext::More).unwrap();
+        let one = copy.step(&chain[1], None, RestoreNext::More).unwrap();
         assert_eq!(one.files.iter().map(|f| f.id).collect::<Vec<_>>(), [1, 2, 3, 5]);
         copy.step(&chain[2], None, last).unwrap();
         let db = copy.recover().unwrap();
@@ -137,11 +137,11 @@ fn a_point_in_time_has_the_files_of_its_time() {
 fn a_file_without_a_place_changes_nothing() {
     let (rig, chain, _) = chain(5);
     let copy = RestoredCopy::new(&rig.disk, "copy");
-    copy.step(&chain[0], None, NextStep::More).unwrap();
+    copy.step(&chain[0], None, RestoreNext::More).unwrap();
     let mut media = MediaSet::open(&devices(&rig.disk, &chain[1].files), false).unwrap();
     let to = RollTo { stop_us: None, place: &mut |_| Err(0) };
     let refused =
-        restore_log(&copy.env(), &mut media, 1, &copy.target, to, NextStep::More, &mut |_| true);
+        restore_log(&copy.env(), &mut media, 1, &copy.target, to, RestoreNext::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::NoPlace { name, .. }) if name == "more3"));
     // A place that cannot be had is no better.
     rig.disk.fail_on(Path::new("copy/x.ndf"), OpKind::SetLen, 1, Fault::NoSpace);
@@ -150,10 +150,10 @@ fn a_file_without_a_place_changes_nothing() {
         place: &mut |_| Ok(vec!["copy/x.ndf".into(), "copy/y.ndf".into()]),
     };
     let refused =
-        restore_log(&copy.env(), &mut media, 1, &copy.target, to, NextStep::More, &mut |_| true);
+        restore_log(&copy.env(), &mut media, 1, &copy.target, to, RestoreNext::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::CannotMake { name, .. }) if name == "more3"));
     assert!(!rig.disk.exists(Path::new("copy/x.ndf")).unwrap());
-    chain[1..].iter().for_each(|taken| drop(copy.step(taken, None, NextStep::More).unwrap()));
+    chain[1..].iter().for_each(|taken| drop(copy.step(taken, None, RestoreNext::More).unwrap()));
     check(&copy.recover().unwrap(), &rig.now).unwrap();
 }
 
@@ -173,9 +173,9 @@ fn crashes_while_files_are_made() {
     for at in (1..).step_by(2) {
         let disk = rig.disk.crash(at);
         let copy = RestoredCopy::new(&disk, "copy");
-        copy.step(&chain[0], None, NextStep::More).unwrap();
+        copy.step(&chain[0], None, RestoreNext::More).unwrap();
         disk.crash_at(disk.io_count() + at);
-        let done = copy.step(&chain[1], None, NextStep::More);
+        let done = copy.step(&chain[1], None, RestoreNext::More);
         if !disk.has_crashed() {
             done.unwrap();
             break;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::chain::{RestoredCopy, Rig, check, options};
 use crate::support::*;
 use pages::{FileUsage, PageId, UnitId};
-use ringwood_txn::backup::{NextStep, SetKind};
+use ringwood_txn::backup::{RestoreNext, SetKind};
 use ringwood_txn::{Database, Durability};
 use sim::SimDisk;
 
@@ -158,7 +158,7 @@ fn a_map_page_comes_again() {
         [vec![&full, &diff], vec![&full, &diff, &log], vec![&full, &log]].iter().enumerate()
     {
         let copy = RestoredCopy::new(&rig.disk, &format!("copy{n}"));
-        chain.iter().for_each(|taken| drop(copy.step(taken, None, NextStep::More).unwrap()));
+        chain.iter().for_each(|taken| drop(copy.step(taken, None, RestoreNext::More).unwrap()));
         let db = copy.recover().unwrap();
         let table = check(&db, &rig.now).unwrap();
         grow(&db, &table, rig.now.clone());

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use super::{ColumnPlace, RowLayout, RowParts};
+use super::{RowLayout, RowParts, RowPlace};
 use crate::codepage::{decode_byte, encode_char};
 use crate::collation::{Collation, without_blanks};
 use crate::key_bytes::without_trailing_zeros;
@@ -318,11 +318,11 @@ impl RowLayout {
     #[inline]
     pub(super) fn cell_bytes<'a>(&self, parts: &RowParts<'a>, i: usize) -> Option<&'a [u8]> {
         match self.columns.get(i)?.place {
-            ColumnPlace::Fixed { offset, width } => {
+            RowPlace::Fixed { offset, width } => {
                 let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
                 if to > parts.fixed_end { None } else { parts.row.get(from..to) }
             }
-            ColumnPlace::Variable { index } => match parts.variable(i, usize::from(index)) {
+            RowPlace::Variable { index } => match parts.variable(i, usize::from(index)) {
                 Ok((bytes, false)) => Some(bytes),
                 _ => None,
             },

@@ -3,7 +3,7 @@
 //! Columns that the row does not have yet are NULL. Any bytes give values or [`Corrupt`], never a
 //! panic.
 
-use super::{Column, ColumnPlace, Field, HEADER, OFF_ROW, RowLayout, STATUS_VARIABLE};
+use super::{Column, Field, HEADER, OFF_ROW, RowLayout, RowPlace, STATUS_VARIABLE};
 use crate::error::Corrupt;
 use crate::rowcell::{Cell, decode_bytes, decode_bytes_into, decode_fixed_into};
 use crate::value::Value;
@@ -152,7 +152,7 @@ impl RowLayout {
             return Ok(None);
         }
         match column.place {
-            ColumnPlace::Fixed { offset, width } => {
+            RowPlace::Fixed { offset, width } => {
                 let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
                 if to > parts.fixed_end {
                     return Err(Corrupt::Fixed { column: i });
@@ -166,7 +166,7 @@ impl RowLayout {
                 let bytes = parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?;
                 decode_fixed_into(column.cell, bytes, place).ok_or(Corrupt::Value { column: i })?;
             }
-            ColumnPlace::Variable { index } => {
+            RowPlace::Variable { index } => {
                 let (bytes, pointer) = parts.variable(i, usize::from(index))?;
                 if pointer {
                     return Ok(Some(bytes));
@@ -274,8 +274,7 @@ impl RowLayout {
     /// in place.
     #[inline]
     pub fn has_fixed(&self, parts: &RowParts<'_>, i: usize) -> bool {
-        let Some(Column { cell, place: ColumnPlace::Fixed { offset, width } }) =
-            self.columns.get(i)
+        let Some(Column { cell, place: RowPlace::Fixed { offset, width } }) = self.columns.get(i)
         else {
             return false;
         };

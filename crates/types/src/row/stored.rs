@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{ColumnPlace, RowLayout, RowParts};
+use super::{RowLayout, RowParts, RowPlace};
 use crate::error::Corrupt;
 use crate::rowcell::{Cell, decode_bytes, decode_fixed, latin_text, wide_text};
 use crate::units;
@@ -59,7 +59,7 @@ impl RowLayout {
     #[inline]
     pub fn pointer<'a>(&self, parts: &RowParts<'a>, i: usize) -> Option<&'a [u8]> {
         match self.columns.get(i)?.place {
-            ColumnPlace::Variable { index } if !parts.is_null(i) => {
+            RowPlace::Variable { index } if !parts.is_null(i) => {
                 match parts.variable(i, usize::from(index)) {
                     Ok((bytes, true)) => Some(bytes),
                     _ => None,
@@ -94,14 +94,14 @@ impl RowLayout {
             return Ok(StoredCell::Value(Value::Null));
         }
         let (bytes, fixed) = match column.place {
-            ColumnPlace::Fixed { offset, width } => {
+            RowPlace::Fixed { offset, width } => {
                 let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
                 if to > parts.fixed_end {
                     return Err(Corrupt::Fixed { column: i });
                 }
                 (parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?, true)
             }
-            ColumnPlace::Variable { index } => match parts.variable(i, usize::from(index))? {
+            RowPlace::Variable { index } => match parts.variable(i, usize::from(index))? {
                 (_, true) => return Err(Corrupt::OffRow { column: i }),
                 (bytes, false) => (bytes, false),
             },

@@ -5,7 +5,7 @@ use super::{EXIT_ERROR, EXIT_NO_NUMBER, EXIT_NO_ROW, Flow, MAX_DEPTH, Runner, cr
 use crate::source_line::SourceLine;
 use crate::sql::meta::{self, MetaReply};
 use crate::sql::plan;
-use crate::sql::printer::{BatchOutcome, Stream, prefix};
+use crate::sql::printer::{PrintedBatch, Stream, prefix};
 use crate::sql::script::{self, Batch, Command};
 use engine::{ResultRows, Sink};
 use std::path::Path;
@@ -21,10 +21,10 @@ impl Runner<'_> {
                 let came = self.run(batch, asks);
                 if asks && self.exit.is_none() {
                     self.exit = Some(match came {
-                        BatchOutcome { code: 1.., .. } => EXIT_ERROR,
-                        BatchOutcome { rows: false, .. } => EXIT_NO_ROW,
-                        BatchOutcome { last: None, .. } => EXIT_NO_NUMBER,
-                        BatchOutcome { last: Some(number), .. } => (number & 0xff) as u8,
+                        PrintedBatch { code: 1.., .. } => EXIT_ERROR,
+                        PrintedBatch { rows: false, .. } => EXIT_NO_ROW,
+                        PrintedBatch { last: None, .. } => EXIT_NO_NUMBER,
+                        PrintedBatch { last: Some(number), .. } => (number & 0xff) as u8,
                     });
                 }
                 Flow::End

@@ -113,20 +113,23 @@ pub fn run(args: &[&str], input: &str) -> Output {
 
 /// What came of a batch.
 #[derive(Default, Debug)]
-pub struct BatchOutcome {
+pub struct ServedOutcome {
     pub rows: Vec<Vec<ringwood::Value>>,
     pub errors: Vec<i32>,
 }
 
-impl BatchOutcome {
+impl ServedOutcome {
     pub fn ints(&self) -> Vec<i64> {
         self.rows.iter().filter_map(|row| row.first()?.as_i64()).collect()
     }
 }
 
 /// Runs a batch; `Err` when the connection is lost.
-pub fn batch(connection: &mut Connection, text: &str) -> Result<BatchOutcome, client::ClientError> {
-    let mut outcome = BatchOutcome::default();
+pub fn batch(
+    connection: &mut Connection,
+    text: &str,
+) -> Result<ServedOutcome, client::ClientError> {
+    let mut outcome = ServedOutcome::default();
     connection.batch(text, &mut |token| {
         match token {
             Token::Row(row) => outcome.rows.push(row),

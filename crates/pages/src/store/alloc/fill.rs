@@ -3,7 +3,7 @@
 //! the files take turns of a few megabytes, so that all of them have work. Files of one device have
 //! nothing to gain from that, and each change between them moves its heads: they take longer turns.
 
-/// Whose turn it is among some with weights, each as evenly spread as possible. Pure: no clock, no
+/// The turns of some with weights, each as evenly spread as possible. Pure: no clock, no
 /// randomness.
 #[derive(Clone, Debug, Default)]
 struct Shares {
@@ -12,7 +12,7 @@ struct Shares {
     total: i64,
     /// Extents of a turn.
     turn: u32,
-    /// Whose turn it is, and what is left of it.
+    /// The device or file that has the turn, and what is left of it.
     current: usize,
     left: u32,
 }
@@ -27,7 +27,7 @@ pub(crate) struct ExtentDealer {
     dealt: u32,
 }
 
-/// Extents after which the weights are to be calculated anew.
+/// Extents after which the weights are to be calculated again.
 const RECALCULATE: u32 = 8192;
 /// Most extents of a device's turn, 4 MB: beyond the largest write there is nothing to gain from
 /// neighbours but fewer movements of heads.
@@ -46,7 +46,7 @@ impl Shares {
         Shares { weights, credit, total, turn, current: 0, left: 0 }
     }
 
-    /// Whose turn it is; `None` when nobody has a weight.
+    /// Gives the next turn; `None` when nobody has a weight.
     fn next(&mut self) -> Option<usize> {
         if self.total == 0 {
             return None;

@@ -278,7 +278,7 @@ impl Store {
 
     /// Grows one file of the filegroup by a step, the one whose last growth was longest ago of
     /// those that can, unless more than `enough` extents are free. The header pages know the order,
-    /// so a restart does not begin anew.
+    /// so a restart goes on in that order.
     fn grow(
         &self,
         filegroup: u16,
@@ -398,7 +398,7 @@ impl Store {
         Ok(u64::from(guard.extents()) - fixed.count() as u64 - guard.unused())
     }
 
-    /// The shares of a filegroup's files are calculated anew.
+    /// The shares of a filegroup's files are calculated again.
     pub(crate) fn forget_fill(&self, filegroup: u16) {
         self.alloc.fill.lock().remove(&filegroup);
     }

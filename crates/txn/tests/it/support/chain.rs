@@ -12,7 +12,7 @@ use wal::{Growth, LogOptions, VlfRule};
 
 use super::txn::backup::{
     BackupDevice, BackupDone, BackupError, BackupSpec, ExistingSets, FileDevice, MediaSet,
-    NextStep, RestoreTarget, RestoredStep, RollTo, SetKind, restore_data, restore_log,
+    RestoreNext, RestoreTarget, RestoredStep, RollTo, SetKind, restore_data, restore_log,
 };
 use super::txn::{Database, DbState, Durability, RecoveryModel, Txn, TxnError};
 use super::{Model, Table, TriedChange, create, difference, env, log_options};
@@ -196,7 +196,7 @@ impl RestoredCopy {
         &self,
         taken: &TakenBackup,
         stop: Option<u64>,
-        step: NextStep,
+        step: RestoreNext,
     ) -> Result<RestoredStep, BackupError> {
         let mut media = MediaSet::open(&devices(&self.disk, &taken.files), false)?;
         let (env, at) = (self.env(), taken.position);
@@ -247,7 +247,7 @@ pub fn restore_to(
     stop: u64,
 ) -> Result<Arc<Database>, BackupError> {
     for taken in chain {
-        let done = copy.step(taken, Some(stop), NextStep::More)?;
+        let done = copy.step(taken, Some(stop), RestoreNext::More)?;
         if done.stopped {
             break;
         }
@@ -269,7 +269,7 @@ pub fn restore_with_crashes(
         if crashes < 4 {
             disk.crash_at(disk.io_count() + rng.u64(1..90));
         }
-        let done = copy.step(&chain[at], None, NextStep::More);
+        let done = copy.step(&chain[at], None, RestoreNext::More);
         if !disk.has_crashed() {
             done.unwrap_or_else(|e| panic!("seed {seed}, step {at}: {e}"));
             at += 1;
@@ -279,7 +279,7 @@ pub fn restore_with_crashes(
         disk = disk.crash(rng.u64(..));
         copy = RestoredCopy { disk: disk.clone(), ..copy };
         if at == 0 {
-            // A full backup begins anew.
+            // A full backup begins a new chain.
             copy.remove();
         }
     }

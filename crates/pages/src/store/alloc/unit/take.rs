@@ -20,8 +20,8 @@ const LARGE_STEP: u32 = 8;
 
 impl Store {
     /// Sets a page of the unit aside. The caller formats it, names it in `Maps::allocate` of the
-    /// same record, and calls [`ReservedPage::keep`]. Must not be called while PFS, IAM or GAM pages
-    /// are latched.
+    /// same record, and calls [`ReservedPage::keep`]. Must not be called while PFS, IAM or GAM
+    /// pages are latched.
     ///
     /// # Errors
     /// [`PageError::FilegroupFull`] (1105); log and I/O.
