@@ -84,7 +84,7 @@ struct OuterRequest {
 
 impl std::fmt::Debug for OuterRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Around({} bytes)", self.scope.metered)
+        write!(f, "OuterRequest({} bytes)", self.scope.metered)
     }
 }
 
