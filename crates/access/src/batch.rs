@@ -150,7 +150,7 @@ impl RowBatch {
         self.lsn != Lsn::ZERO && page.id() == self.page && page.lsn() == self.lsn
     }
 
-    /// Who has written the newest rows, or ghosts, that were read into the batch in
+    /// The writers of the newest rows, or ghosts, that were read into the batch in
     /// `ReadMode::Current` since this was asked last, whatever has become of these rows.
     #[inline]
     pub fn take_writers(&mut self) -> NewestWriters {

@@ -3,7 +3,7 @@
 //! that nobody changes meanwhile.
 
 use crate::error::AccessError;
-use crate::heap::{BACK, Heap, Home, forwarded, home};
+use crate::heap::{BACK, Heap, HomeSlot, forwarded, home};
 use crate::lob::{LobPointer, LobSpace};
 use crate::rid::Rid;
 use crate::space::Space;
@@ -13,12 +13,12 @@ use std::fmt;
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct CheckFinding {
     pub page: PageId,
     pub what: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for CheckFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "page {}: {}", self.page, self.what)
     }
@@ -27,7 +27,7 @@ impl fmt::Display for Finding {
 /// What a check saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckFinding>,
     /// Pages of the structure, allocation maps left out.
     pub pages: u64,
     /// Rows that are not deleted.
@@ -46,7 +46,7 @@ impl CheckReport {
     }
 
     pub(crate) fn add(&mut self, page: PageId, what: impl Into<String>) {
-        self.findings.push(Finding { page, what: what.into() });
+        self.findings.push(CheckFinding { page, what: what.into() });
     }
 
     /// Takes damage down as a finding; other errors stop the check.
@@ -180,7 +180,7 @@ impl Heap {
             home(&page, rid.slot)?
         };
         let page = self.space.store.read(target.page)?;
-        if found != Home::At(target) || forwarded(&page, target.slot, rid)?.is_none() {
+        if found != HomeSlot::At(target) || forwarded(&page, target.slot, rid)?.is_none() {
             return Err(AccessError::Unstable {
                 page: target.page,
                 what: "forwarded row and stub do not agree",
@@ -206,7 +206,7 @@ fn check_rows(
         if header.is_forward() {
             if header.flags != FORWARD || body.len() != BACK {
                 report.add(page.id(), format!("stub in slot {slot} is damaged"));
-            } else if let Home::At(target) = home(page, slot)? {
+            } else if let HomeSlot::At(target) = home(page, slot)? {
                 stubs.push((here, target));
             }
             continue;

@@ -4,7 +4,7 @@ use pages::TxnId;
 
 /// What a visit to a page did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cleanup {
+pub struct PageCleanup {
     /// Ghosts removed.
     pub removed: usize,
     /// Ghosts that somebody may still need.

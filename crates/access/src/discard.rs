@@ -29,7 +29,7 @@ pub struct DiscardedValues {
 
 /// A value on the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Discarded {
+pub struct DiscardedValue {
     /// The LOB space it is in, and where that unit begins.
     pub unit: UnitId,
     pub first_iam: PageId,
@@ -46,15 +46,15 @@ fn key_of(unit: UnitId, first: PageId) -> [u8; KEY] {
     key
 }
 
-impl Discarded {
-    fn decode(key: &[u8], value: &[u8], txn: TxnId) -> Option<Discarded> {
+impl DiscardedValue {
+    fn decode(key: &[u8], value: &[u8], txn: TxnId) -> Option<DiscardedValue> {
         let (&[u0, u1, u2, u3, f0, f1, p0, p1, p2, p3], []) = key.split_first_chunk::<KEY>()?
         else {
             return None;
         };
         let first = PageId::new(u16::from_be_bytes([f0, f1]), u32::from_be_bytes([p0, p1, p2, p3]));
         let (len, iam) = value.split_first_chunk::<8>()?;
-        Some(Discarded {
+        Some(DiscardedValue {
             unit: UnitId(u32::from_be_bytes([u0, u1, u2, u3])),
             first_iam: PageId::from_bytes(iam.try_into().ok()?),
             value: LobPointer { first, len: u64::from_le_bytes(*len) },
@@ -75,14 +75,14 @@ impl DiscardedScan {
     ///
     /// # Errors
     /// Damaged pages, I/O.
-    pub fn next(&mut self, out: &mut Vec<Discarded>) -> Result<bool, AccessError> {
+    pub fn next(&mut self, out: &mut Vec<DiscardedValue>) -> Result<bool, AccessError> {
         out.clear();
         if !self.cursor.next_batch(ReadMode::Dirty, &mut self.batch)? {
             return Ok(false);
         }
         let batch = &self.batch;
         for i in 0..batch.len() {
-            let entry = Discarded::decode(batch.key(i), batch.row(i), batch.header(i).txn);
+            let entry = DiscardedValue::decode(batch.key(i), batch.row(i), batch.header(i).txn);
             out.push(entry.ok_or_else(|| corrupt(batch.page(), "entry of no discarded value"))?);
         }
         Ok(true)
@@ -155,7 +155,7 @@ impl DiscardedValues {
     ///
     /// # Errors
     /// Damaged pages, I/O, the log's errors.
-    pub fn free(&self, entry: &Discarded, unit: Option<Unit>) -> Result<u64, AccessError> {
+    pub fn free(&self, entry: &DiscardedValue, unit: Option<Unit>) -> Result<u64, AccessError> {
         let Some(unit) = unit else {
             self.remove(entry, None, &[])?;
             return Ok(0);
@@ -171,7 +171,7 @@ impl DiscardedValues {
     /// One system record: the pages are free and the entry is gone.
     fn remove(
         &self,
-        entry: &Discarded,
+        entry: &DiscardedValue,
         space: Option<&LobSpace>,
         pages: &[PageId],
     ) -> Result<(), AccessError> {

@@ -2,7 +2,7 @@
 //! rows with them.
 
 use crate::btree::BTree;
-use crate::cleanup::Cleanup;
+use crate::cleanup::PageCleanup;
 use crate::error::AccessError;
 use crate::heap::Heap;
 use crate::space::is_gone;
@@ -21,25 +21,25 @@ pub fn cleanup_page(
     unit: &Unit,
     page: PageId,
     oldest: TxnId,
-) -> Result<Cleanup, AccessError> {
+) -> Result<PageCleanup, AccessError> {
     let latched = match store.write(page) {
         // Its file has become shorter, or is gone.
-        Err(e) if is_gone(store, page, &e) => return Ok(Cleanup::default()),
+        Err(e) if is_gone(store, page, &e) => return Ok(PageCleanup::default()),
         latched => latched?,
     };
     if latched.unit() != unit.id() {
-        return Ok(Cleanup::default());
+        return Ok(PageCleanup::default());
     }
     match latched.page_type() {
         Some(PageType::Index) if latched.level() == 0 && !latched.root().is_none() => {
             if latched.ghost_count() == 0 && latched.slot_count() > 0 {
-                return Ok(Cleanup::default());
+                return Ok(PageCleanup::default());
             }
             BTree::open(Arc::clone(store), unit.clone(), root_of(unit, &latched))
                 .cleanup(latched, oldest)
         }
         Some(PageType::Data) => Heap::new(Arc::clone(store), unit.clone()).cleanup(latched, oldest),
-        _ => Ok(Cleanup::default()),
+        _ => Ok(PageCleanup::default()),
     }
 }
 

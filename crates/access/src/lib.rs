@@ -3,8 +3,8 @@
 //!
 //! Rows are bytes and index keys are memcmp-ordered bytes: nothing here knows columns. Every row
 //! carries a header that names the transaction and the log record that wrote it; readers find older
-//! versions through it, writers find out whom to wait for. No function waits for a transaction: it
-//! answers `Outcome::Wait` with no latch held.
+//! versions through it, writers find the transaction to wait for. No function waits for a
+//! transaction: it answers `Outcome::Wait` with no latch held.
 
 mod batch;
 pub mod btree;
@@ -27,12 +27,12 @@ mod writers;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
-    BTree, Beside, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN,
-    MAX_KEY_LEN, Move, Moved, Wish,
+    BTree, Beside, Cursor, Direction, EditOutcome, EditWish, EntryChange, ExpectedEntry, IndexMove,
+    MAX_ENTRY_LEN, MAX_KEY_LEN, MovedNodes, ValueEdit,
 };
-pub use check::{CheckReport, Finding};
-pub use cleanup::Cleanup;
-pub use discard::{Discarded, DiscardedScan, DiscardedValues};
+pub use check::{CheckFinding, CheckReport};
+pub use cleanup::PageCleanup;
+pub use discard::{DiscardedScan, DiscardedValue, DiscardedValues};
 pub use error::AccessError;
 pub use ghost::{cleanup_page, unlink_empty};
 pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN};

@@ -118,9 +118,9 @@ mod tests {
     use super::*;
 
     /// Moments at which transactions ended; the others are running.
-    struct Ended(&'static [(u64, u64)]);
+    struct EndedTxns(&'static [(u64, u64)]);
 
-    impl Endings for Ended {
+    impl Endings for EndedTxns {
         fn ended_by(&self, txn: TxnId, moment: u64) -> bool {
             self.0.iter().any(|(id, end)| *id == txn.0 && *end <= moment)
         }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn sees_what_was_committed_and_own_work() {
-        let ended = Ended(&[(11, 3), (15, 8), (19, 7)]);
+        let ended = EndedTxns(&[(11, 3), (15, 8), (19, 7)]);
         let s = Snapshot::new(TxnId(12), TxnId(10), TxnId(20), 7);
         let sees = |id| s.sees(TxnId(id), &ended);
         assert!(sees(0) && sees(9), "older than every running transaction");
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn own_work_is_seen_even_when_newer_than_the_snapshot() {
         let mut s = Snapshot::new(TxnId(0), TxnId(5), TxnId(5), 1);
-        assert!(!s.sees(TxnId(5), &Ended(&[])));
+        assert!(!s.sees(TxnId(5), &EndedTxns(&[])));
         s.set_own(TxnId(5));
-        assert!(s.sees(TxnId(5), &Ended(&[])) && !s.sees(TxnId(6), &Ended(&[])));
+        assert!(s.sees(TxnId(5), &EndedTxns(&[])) && !s.sees(TxnId(6), &EndedTxns(&[])));
     }
 }

@@ -4,8 +4,8 @@
 use crate::batch::RowBatch;
 use crate::error::{AccessError, corrupt};
 use pages::{
-    Lsn, PFS_ALLOCATED, PageError, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved,
-    Store, Unit, UnitId,
+    Lsn, PFS_ALLOCATED, PageError, PageId, PageMut, PageType, RecordBuilder, RecordSink,
+    ReservedPage, Store, Unit, UnitId,
 };
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -77,7 +77,7 @@ impl Space {
         reserved.map(|reserved| self.fresh(reserved)).transpose()
     }
 
-    fn fresh(&self, reserved: Reserved) -> Result<NewPage<'_>, AccessError> {
+    fn fresh(&self, reserved: ReservedPage) -> Result<NewPage<'_>, AccessError> {
         let page = self.store.fresh(reserved.id())?;
         Ok(NewPage { page, unit: self.id, level: 0, reserved: Some(reserved) })
     }
@@ -89,7 +89,7 @@ pub(crate) struct NewPage<'a> {
     unit: UnitId,
     /// Fullness of a heap page after the record.
     pub level: u8,
-    reserved: Option<Reserved>,
+    reserved: Option<ReservedPage>,
 }
 
 impl<'a> NewPage<'a> {

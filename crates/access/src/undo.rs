@@ -21,7 +21,7 @@ pub(crate) struct Undo<'a> {
 }
 
 /// How one row operation is taken back.
-pub(crate) enum Back<'a> {
+pub(crate) enum UndoneRow<'a> {
     /// The row did not exist before.
     Remove,
     /// The row gets this header, and `bytes` for its `len` bytes at `at`.
@@ -64,22 +64,24 @@ impl<'a> Undo<'a> {
     }
 
     /// How operation `i` is taken back.
-    pub(crate) fn back(&self, i: usize) -> Back<'_> {
+    pub(crate) fn back(&self, i: usize) -> UndoneRow<'_> {
         match self.ops[i].op {
-            PageOp::Ghost { old, .. } => Back::Restore { header: old, at: 0, len: 0, bytes: &[] },
+            PageOp::Ghost { old, .. } => {
+                UndoneRow::Restore { header: old, at: 0, len: 0, bytes: &[] }
+            }
             PageOp::Update { old, at, before, new_bytes, .. } => {
                 let found = self.looked_up.iter().find(|(op, _)| *op == i);
                 let bytes = found.map_or(before.head, |(_, bytes)| bytes);
                 debug_assert_eq!(bytes.len(), before.len(), "the before image is whole");
-                Back::Restore { header: old, at: at.into(), len: new_bytes.len(), bytes }
+                UndoneRow::Restore { header: old, at: at.into(), len: new_bytes.len(), bytes }
             }
-            PageOp::Replace { old, key, old_value, new_value, .. } => Back::Restore {
+            PageOp::Replace { old, key, old_value, new_value, .. } => UndoneRow::Restore {
                 header: old,
                 at: key.map_or(0, pages::value_offset),
                 len: new_value.len(),
                 bytes: old_value,
             },
-            _ => Back::Remove,
+            _ => UndoneRow::Remove,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Who has written the rows that a reader of newest versions has met: the newest transaction among
+//! The writers of the rows that a reader of newest versions has met: the newest transaction among
 //! them, the reader's own too. What the reader has written itself it may have made of what others
 //! had written before, and no row tells that any more.
 //!

@@ -6,7 +6,7 @@ use syntax::ParseSettings;
 use types::{Dialect, Language, SqlError, msg};
 
 use catalog::errors;
-use expr::Manner;
+use expr::ErrorRules;
 use logical::isolation::Isolation;
 
 /// What a session shows of its statements' plans; unless OFF, nothing runs.
@@ -29,7 +29,7 @@ pub struct CompileOptions {
     pub ansi_nulls: bool,
     pub concat_null_yields_null: bool,
     pub dialect: Dialect,
-    pub manner: Manner,
+    pub manner: ErrorRules,
     /// QUERY_GOVERNOR_COST_LIMIT: 0 for none.
     pub cost_limit: u32,
     /// NO_BROWSETABLE: queries tell where their columns come from.
@@ -219,8 +219,8 @@ impl SessionOptions {
 
     /// How errors of computations are taken.
     #[inline]
-    pub fn manner(&self) -> Manner {
-        Manner {
+    pub fn manner(&self) -> ErrorRules {
+        ErrorRules {
             lenient: !self.ansi_warnings && !self.arithabort,
             cuts: !self.ansi_warnings,
             exact: self.numeric_roundabort,

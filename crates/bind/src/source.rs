@@ -4,7 +4,7 @@
 
 use catalog::fold_name;
 use compact_str::CompactString;
-use expr::{ColId, Expr, Label, Manner, Typed};
+use expr::{ColId, ErrorRules, Expr, Label, Typed};
 use logical::tree::OutColumn;
 use std::sync::Arc;
 use syntax::ast;
@@ -103,7 +103,7 @@ impl ScopeColumn {
             collation: self.collation,
             label: Label::Implicit,
             dialect: None,
-            manner: Manner::default(),
+            manner: ErrorRules::default(),
         }
     }
 }

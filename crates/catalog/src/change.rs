@@ -27,28 +27,28 @@ fn set_statistics(table: &TableDef, statistics: &Statistics, there: bool) {
 /// A change of schema in one database.
 pub struct DdlChange {
     db: Arc<Db>,
-    what: What,
+    what: ChangedObject,
     /// Units to free if the change is rolled back.
-    created: Created,
+    created: CreatedUnits,
 }
 
 /// What a change of schema has made of storage.
 #[derive(Clone, Debug, Default)]
-pub struct Created {
+pub struct CreatedUnits {
     /// Units that are made.
     pub units: Vec<UnitRef>,
     /// Units that have got their numbers, and are made when they are needed.
     pub numbered: Vec<OverflowUnit>,
 }
 
-impl Created {
+impl CreatedUnits {
     /// Whether it is nothing.
     pub fn is_empty(&self) -> bool {
         self.units.is_empty() && self.numbered.is_empty()
     }
 }
 
-enum What {
+enum ChangedObject {
     /// A table's definition before and after; `None` = it was or is not there.
     Table { before: Option<Arc<TableDef>>, after: Option<Arc<TableDef>> },
     /// Nothing but storage, of a change that failed half-way.
@@ -70,29 +70,31 @@ enum What {
     Security(Arc<Security>),
 }
 
-impl What {
+impl ChangedObject {
     /// Names that are free in the catalog now and that a rollback takes back.
     fn names_given_up(&self) -> Vec<(Name, i32)> {
         match self {
-            What::Table { before, after } => {
+            ChangedObject::Table { before, after } => {
                 given_up::of_table(before.as_deref(), after.as_deref())
             }
-            What::Module { before, after } => {
+            ChangedObject::Module { before, after } => {
                 given_up::of_module(before.as_deref(), after.as_deref())
             }
-            What::Other { before, after } => given_up::of_other(before.as_ref(), after.as_ref()),
-            What::Alias { alias, created: false } => {
+            ChangedObject::Other { before, after } => {
+                given_up::of_other(before.as_ref(), after.as_ref())
+            }
+            ChangedObject::Alias { alias, created: false } => {
                 vec![(Name::of_type(&alias.schema, &alias.name), alias.type_id)]
             }
-            What::TableType { def, created: false } => {
+            ChangedObject::TableType { def, created: false } => {
                 vec![(Name::of_type(&def.schema, &def.name), def.type_id)]
             }
-            What::Units
-            | What::Alias { .. }
-            | What::TableType { .. }
-            | What::Statistics { .. }
-            | What::Schema { .. }
-            | What::Security(_) => Vec::new(),
+            ChangedObject::Units
+            | ChangedObject::Alias { .. }
+            | ChangedObject::TableType { .. }
+            | ChangedObject::Statistics { .. }
+            | ChangedObject::Schema { .. }
+            | ChangedObject::Security(_) => Vec::new(),
         }
     }
 }
@@ -108,14 +110,14 @@ impl DdlChange {
         spid: i32,
         before: Option<Arc<TableDef>>,
         after: Option<Arc<TableDef>>,
-        created: Created,
+        created: CreatedUnits,
     ) -> Result<DdlChange, SqlError> {
         let taken = match db.is_autonomous() {
             // Table variables have names that nobody else has.
             true => Vec::new(),
             false => given_up::of_table(after.as_deref(), before.as_deref()),
         };
-        let what = What::Table { before: before.clone(), after: after.clone() };
+        let what = ChangedObject::Table { before: before.clone(), after: after.clone() };
         let change = DdlChange { created, ..DdlChange::of(db, what) };
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
@@ -139,8 +141,10 @@ impl DdlChange {
         after: Option<Arc<ModuleDef>>,
     ) -> Result<DdlChange, SqlError> {
         let taken = given_up::of_module(after.as_deref(), before.as_deref());
-        let change =
-            DdlChange::of(db, What::Module { before: before.clone(), after: after.clone() });
+        let change = DdlChange::of(
+            db,
+            ChangedObject::Module { before: before.clone(), after: after.clone() },
+        );
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove_module(before.object_id);
@@ -163,8 +167,10 @@ impl DdlChange {
         after: Option<OtherObject>,
     ) -> Result<DdlChange, SqlError> {
         let taken = given_up::of_other(after.as_ref(), before.as_ref());
-        let change =
-            DdlChange::of(db, What::Other { before: before.clone(), after: after.clone() });
+        let change = DdlChange::of(
+            db,
+            ChangedObject::Other { before: before.clone(), after: after.clone() },
+        );
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove_other(before.object_id());
@@ -186,7 +192,7 @@ impl DdlChange {
         alias: &Arc<AliasDef>,
         created: bool,
     ) -> Result<DdlChange, SqlError> {
-        let change = DdlChange::of(db, What::Alias { alias: alias.clone(), created });
+        let change = DdlChange::of(db, ChangedObject::Alias { alias: alias.clone(), created });
         let name = (Name::of_type(&alias.schema, &alias.name), alias.type_id);
         let taken = if created { vec![name] } else { Vec::new() };
         change.publish(spid, &taken, |catalog| catalog.set_type(alias, created))?;
@@ -203,7 +209,7 @@ impl DdlChange {
         def: &Arc<TableTypeDef>,
         created: bool,
     ) -> Result<DdlChange, SqlError> {
-        let change = DdlChange::of(db, What::TableType { def: def.clone(), created });
+        let change = DdlChange::of(db, ChangedObject::TableType { def: def.clone(), created });
         let name = (Name::of_type(&def.schema, &def.name), def.type_id);
         let taken = if created { vec![name] } else { Vec::new() };
         change.publish(spid, &taken, |catalog| catalog.set_table_type(def, created))?;
@@ -211,8 +217,8 @@ impl DdlChange {
     }
 
     /// A change that makes no storage.
-    fn of(db: &Arc<Db>, what: What) -> DdlChange {
-        DdlChange { db: db.clone(), what, created: Created::default() }
+    fn of(db: &Arc<Db>, what: ChangedObject) -> DdlChange {
+        DdlChange { db: db.clone(), what, created: CreatedUnits::default() }
     }
 
     /// Publishes the change, by which its transaction takes names and gives others up.
@@ -237,10 +243,11 @@ impl DdlChange {
             // The statement looks again, and waits for whoever may take the name back.
             (NameRefusal::GivenUp, _) => errors::schema_changed(),
             // It looks again, and has an error of its own.
-            (NameRefusal::Taken(_), What::Alias { .. } | What::TableType { .. }) => {
-                errors::schema_changed()
-            }
-            (NameRefusal::Taken(name), What::Table { after: Some(table), .. })
+            (
+                NameRefusal::Taken(_),
+                ChangedObject::Alias { .. } | ChangedObject::TableType { .. },
+            ) => errors::schema_changed(),
+            (NameRefusal::Taken(name), ChangedObject::Table { after: Some(table), .. })
                 if fold_name(name.written()) != fold_name(&table.name) =>
             {
                 errors::constraint_name_taken(name.written())
@@ -265,33 +272,33 @@ impl DdlChange {
         created: bool,
     ) -> DdlChange {
         set_statistics(table, &statistics, created);
-        DdlChange::of(db, What::Statistics { table: table.clone(), statistics, created })
+        DdlChange::of(db, ChangedObject::Statistics { table: table.clone(), statistics, created })
     }
 
     /// Publishes a schema's creation or removal.
     pub fn schema(db: &Arc<Db>, name: &str, id: i32, created: bool) -> DdlChange {
         db.set_schema(name, id, created);
-        DdlChange::of(db, What::Schema { name: name.into(), id, created })
+        DdlChange::of(db, ChangedObject::Schema { name: name.into(), id, created })
     }
 
     /// Principals and permissions as they are within the transaction. The caller holds the lock on
     /// them, so that nobody else changes them before it ends.
     pub fn security(db: &Arc<Db>, security: Arc<Security>) -> DdlChange {
-        DdlChange::of(db, What::Security(security))
+        DdlChange::of(db, ChangedObject::Security(security))
     }
 
     /// The principals and permissions of a database that this change made.
     pub fn security_of(&self, db: &Db) -> Option<&Arc<Security>> {
         match &self.what {
-            What::Security(security) if self.db.id() == db.id() => Some(security),
+            ChangedObject::Security(security) if self.db.id() == db.id() => Some(security),
             _ => None,
         }
     }
 
     /// Storage that was made for a change that failed: freed when the statement has been rolled
     /// back.
-    pub fn only_units(db: &Arc<Db>, created: Created) -> DdlChange {
-        DdlChange { db: db.clone(), what: What::Units, created }
+    pub fn only_units(db: &Arc<Db>, created: CreatedUnits) -> DdlChange {
+        DdlChange { db: db.clone(), what: ChangedObject::Units, created }
     }
 
     /// Whether it is a change of what no transaction of the session takes back.
@@ -302,7 +309,7 @@ impl DdlChange {
     /// Bytes that it keeps until its transaction ends: with what was there before.
     pub fn held(&self) -> usize {
         Self::held_for(match &self.what {
-            What::Table { before, .. } => before.as_deref(),
+            ChangedObject::Table { before, .. } => before.as_deref(),
             _ => None,
         })
     }
@@ -316,25 +323,25 @@ impl DdlChange {
     /// Changes the catalog back.
     pub fn undo(&self, spid: i32) {
         match &self.what {
-            What::Table { before, after } => {
+            ChangedObject::Table { before, after } => {
                 let restored = self.db.replace_table(after.as_deref(), before.clone());
                 debug_assert!(restored, "the old name was kept free by the lock on the table");
             }
-            What::Module { before, after } => {
+            ChangedObject::Module { before, after } => {
                 let restored = self.db.replace_module(after.as_deref(), before.clone());
                 debug_assert!(restored, "the old name was kept free by the lock on the module");
             }
-            What::Other { before, after } => {
+            ChangedObject::Other { before, after } => {
                 let restored = self.db.replace_other(after.as_ref(), before.clone());
                 debug_assert!(restored, "the old name was kept free by the lock on the object");
             }
-            What::Units | What::Security(_) => {}
-            What::Alias { alias, created } => self.db.set_type(alias, !created),
-            What::TableType { def, created } => self.db.set_table_type(def, !created),
-            What::Statistics { table, statistics, created } => {
+            ChangedObject::Units | ChangedObject::Security(_) => {}
+            ChangedObject::Alias { alias, created } => self.db.set_type(alias, !created),
+            ChangedObject::TableType { def, created } => self.db.set_table_type(def, !created),
+            ChangedObject::Statistics { table, statistics, created } => {
                 set_statistics(table, statistics, !created)
             }
-            What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
+            ChangedObject::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
         }
         self.db.settle_names(spid, &self.names_given_up());
     }
@@ -347,7 +354,7 @@ impl DdlChange {
     /// The table that it changes, if it changes one in this database.
     pub fn object_in(&self, db: &Db) -> Option<i32> {
         match &self.what {
-            What::Table { before, after } if self.db.id() == db.id() => {
+            ChangedObject::Table { before, after } if self.db.id() == db.id() => {
                 after.as_ref().or(before.as_ref()).map(|table| table.object_id)
             }
             _ => None,
@@ -356,10 +363,10 @@ impl DdlChange {
 
     /// The transaction has committed.
     pub fn committed(&self, spid: i32) {
-        if let What::Security(security) = &self.what {
+        if let ChangedObject::Security(security) = &self.what {
             self.db.set_security(security);
         }
-        if let What::Table { before: Some(table), after: None } = &self.what {
+        if let ChangedObject::Table { before: Some(table), after: None } = &self.what {
             self.db.forget_ddl(table.object_id);
         }
         self.db.settle_names(spid, &self.names_given_up());

@@ -9,7 +9,7 @@ use txn::Durability;
 use types::{SqlError, Value};
 
 use crate::row_counts::estimate;
-use crate::statistics::{self, Origin, Statistics, store};
+use crate::statistics::{self, Statistics, StatisticsOrigin, store};
 use crate::store::StoreError;
 use crate::systables::SysTable;
 use crate::{Db, errors};
@@ -59,7 +59,8 @@ pub fn note_statistics(db: &Arc<Db>) -> Result<(), SqlError> {
         let mut txn = open.storage.begin(0)?;
         for table in &changed {
             store::delete(&open.trees, &mut txn, table.object_id, None)?;
-            let wanted = |s: &Arc<Statistics>| s.measured.is_some() || s.origin == Origin::User;
+            let wanted =
+                |s: &Arc<Statistics>| s.measured.is_some() || s.origin == StatisticsOrigin::User;
             for statistics in statistics::all(table).into_iter().filter(wanted) {
                 store::write(&open.trees, &mut txn, table, &statistics)?;
             }

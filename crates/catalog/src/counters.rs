@@ -79,7 +79,7 @@ fn gap_from(used: &BTreeSet<u32>, from: u32) -> Range<u32> {
     start..used.range(start..).next().copied().unwrap_or(u32::MAX)
 }
 
-/// Row versions and who has them.
+/// Row versions and the transactions that have them.
 #[derive(Debug, Default)]
 struct RowVersions {
     counter: Counter,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use disk::Disk;
 use parking_lot::Mutex;
-use types::{Raised, SqlError};
+use types::{RaisedError, SqlError};
 
 /// Lines kept; older ones are dropped from memory and file.
 const KEPT: usize = 4000;
@@ -29,7 +29,7 @@ const FILE_MOST: usize = 8 << 20;
 
 /// A line as it is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct LogLine<'a> {
     /// Time since 1970.
     pub at: Duration,
     /// `Server`, `Logon`, `spid52`.
@@ -39,14 +39,14 @@ pub struct Line<'a> {
 
 /// The line of an error that nobody else is told of.
 pub fn line_of(error: &SqlError) -> String {
-    let Raised { number, severity, state, message, .. } = &**error;
+    let RaisedError { number, severity, state, message, .. } = &**error;
     format!("Error: {number}, Severity: {severity}, State: {state}. {message}")
 }
 
 /// What is told of each line besides: a program shows its log so. It must not block for long, and
 /// must not write to the log.
 #[derive(Clone)]
-pub struct Echo(pub Arc<dyn Fn(&Line<'_>) + Send + Sync>);
+pub struct Echo(pub Arc<dyn Fn(&LogLine<'_>) + Send + Sync>);
 
 impl fmt::Debug for Echo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,11 +60,11 @@ pub struct ErrorLog {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
     echo: Option<Echo>,
-    state: Mutex<State>,
+    state: Mutex<ErrorLogState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ErrorLogState {
     lines: VecDeque<String>,
     /// Of all lines.
     bytes: usize,
@@ -74,7 +74,7 @@ struct State {
     file: Option<usize>,
 }
 
-impl State {
+impl ErrorLogState {
     fn push(&mut self, line: String) {
         self.bytes += line.len();
         self.lines.push_back(line);
@@ -101,16 +101,16 @@ impl ErrorLog {
         let at = super::clock::since_epoch();
         let line = format!("{} {source:<10} {text}", super::clock::text(at));
         if let Some(Echo(echo)) = &self.echo {
-            echo(&Line { at, source, text });
+            echo(&LogLine { at, source, text });
         }
         let mut state = self.state.lock();
         self.add(&mut state, &line);
         state.push(line);
     }
 
-    /// Adds a line to the file. The first one of a run, and of a file that has become long, begins
-    /// a new one.
-    fn add(&self, state: &mut State, line: &str) {
+    /// Adds a line to the file. The first line of a start, and of a file that has become long,
+    /// begins a new one.
+    fn add(&self, state: &mut ErrorLogState, line: &str) {
         let used = state.file.filter(|used| *used < FILE_MOST);
         if used.is_none() {
             self.rotate();

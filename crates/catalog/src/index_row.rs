@@ -48,14 +48,18 @@ pub(crate) fn overflow_row(table: &TableDef, unit: UnitId, first_iam: PageId) ->
 
 /// A unit of values that do not fit, as it is noted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Noted {
+pub(crate) struct NotedUnit {
     pub unit: UnitId,
     pub first_iam: PageId,
     pub filegroup: u16,
 }
 
 /// Notes where a unit begins.
-pub(crate) fn note_place(txn: &mut Txn, trees: &SysTrees, noted: Noted) -> Result<(), StoreError> {
+pub(crate) fn note_place(
+    txn: &mut Txn,
+    trees: &SysTrees,
+    noted: NotedUnit,
+) -> Result<(), StoreError> {
     let heap = IndexDef::heap(noted.unit, noted.first_iam, noted.filegroup);
     let (key, index_id) = key_of(noted.unit);
     let row = index_row(key, &IndexDef { index_id, ..heap });
@@ -79,10 +83,10 @@ fn key_of(unit: UnitId) -> (i32, i32) {
     (-1 - pair, OVERFLOW_PLACE_ID - second)
 }
 
-fn noted(row: &[Value]) -> Result<Noted, StoreError> {
+fn noted(row: &[Value]) -> Result<NotedUnit, StoreError> {
     let unit = u32::try_from(bigint(row, 3)?).map_err(|_| damaged("unit", 0))?;
     let filegroup = u16::try_from(bigint(row, 11)?).map_err(|_| damaged("filegroup", 0))?;
-    Ok(Noted { unit: UnitId(unit), first_iam: page_id(row, 4)?, filegroup })
+    Ok(NotedUnit { unit: UnitId(unit), first_iam: page_id(row, 4)?, filegroup })
 }
 
 /// Takes the places of units out of the rows of the table, which come by their first column.
@@ -99,7 +103,7 @@ pub(crate) fn take_places(
 }
 
 /// All units whose places are noted.
-pub(crate) fn noted_units(trees: &SysTrees) -> Result<Vec<Noted>, StoreError> {
+pub(crate) fn noted_units(trees: &SysTrees) -> Result<Vec<NotedUnit>, StoreError> {
     let rows = trees.rows_below(SysTable::Indexes, &[Value::Int(0)], ReadMode::Dirty)?;
     rows.iter().map(|row| noted(row)).collect()
 }

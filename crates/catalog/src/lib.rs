@@ -53,9 +53,9 @@ pub mod usage;
 
 pub use alias::AliasDef;
 pub use constraint::{CheckDef, ForeignKeyDef};
-pub use db::{Db, DbStatus, Open};
+pub use db::{Db, DbStatus, OpenStorage};
 pub use defs::*;
-pub use growth::Growth;
+pub use growth::GrowthSetting;
 pub use lookups::{ConstraintAt, ConstraintKind, constraints_of};
 pub use module::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TriggerOrder};
 pub use names::fold_name;

@@ -192,14 +192,14 @@ pub fn load(
 }
 
 /// Row counts at the last clean stop, and statistics.
-type Measures = (HashMap<i32, i64>, statistics::store::Rows);
+type Measures = (HashMap<i32, i64>, statistics::store::StatisticsRows);
 
 fn read_measures(trees: &SysTrees) -> Result<Measures, StoreError> {
     let mut noted = HashMap::new();
     for row in trees.rows(SysTable::RowCounts, &[], ReadMode::Dirty)? {
         noted.insert(int(&row, 0)?, bigint(&row, 1)?);
     }
-    Ok((noted, statistics::store::Rows::read(trees)?))
+    Ok((noted, statistics::store::StatisticsRows::read(trees)?))
 }
 
 struct TableRows {
@@ -218,7 +218,7 @@ fn table(
     rows: TableRows,
     (objects, texts): (&HashMap<i32, ObjectRow>, &HashMap<i32, String>),
     (reserved, places): (Option<i64>, &HashMap<UnitId, PageId>),
-    measured: &statistics::store::Rows,
+    measured: &statistics::store::StatisticsRows,
 ) -> Result<TableDef, StoreError> {
     let mut columns = Vec::with_capacity(rows.columns.len());
     for row in &rows.columns {

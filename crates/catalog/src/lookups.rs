@@ -1,6 +1,6 @@
 //! What is looked for in a catalog less often than objects by name: constraints by id, tables in
 //! order of name. Made from the tables when it is first asked for. Guarantee: a changed or cloned
-//! catalog makes it anew.
+//! catalog makes it again.
 
 use compact_str::CompactString;
 use std::collections::HashMap;
@@ -92,14 +92,14 @@ pub fn constraint_names(table: &TableDef) -> impl Iterator<Item = &str> {
 }
 
 #[derive(Debug)]
-struct Made {
+struct SortedTables {
     sorted: Vec<Arc<TableDef>>,
     constraints: HashMap<i32, ConstraintAt>,
 }
 
 /// The lookups of a catalog.
 #[derive(Debug, Default)]
-pub struct Lookups(OnceLock<Made>);
+pub struct Lookups(OnceLock<SortedTables>);
 
 /// A clone is about to become another catalog.
 impl Clone for Lookups {
@@ -109,11 +109,11 @@ impl Clone for Lookups {
 }
 
 impl Lookups {
-    fn made<'a>(&self, tables: impl Fn() -> Vec<&'a Arc<TableDef>>) -> &Made {
+    fn made<'a>(&self, tables: impl Fn() -> Vec<&'a Arc<TableDef>>) -> &SortedTables {
         self.0.get_or_init(|| {
             let mut sorted: Vec<Arc<TableDef>> = tables().into_iter().cloned().collect();
             sorted.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-            let mut made = Made { sorted, constraints: HashMap::new() };
+            let mut made = SortedTables { sorted, constraints: HashMap::new() };
             for table in &made.sorted {
                 for (id, kind) in constraints_of(table) {
                     made.constraints.insert(id, ConstraintAt { table: table.clone(), kind });
@@ -125,7 +125,7 @@ impl Lookups {
 }
 
 impl crate::Catalog {
-    fn lookups(&self) -> &Made {
+    fn lookups(&self) -> &SortedTables {
         self.lookups.made(|| self.by_id.values().collect())
     }
 

@@ -26,7 +26,7 @@ const NULLS_OFF: &str = "ansi_nulls_off";
 const DISABLED: &str = "disabled";
 const STARTUP: &str = "startup";
 const SYSTEM: &str = "system";
-/// Before the number of whom it runs as.
+/// Before the number of the principal as which a module runs.
 const RUN_AS: &str = "execute_as=";
 /// Before the actions for which a trigger is the first or the last.
 const FIRST: &str = "first=";
@@ -186,7 +186,7 @@ pub struct ModuleDef {
     /// sp_MS_marksystemobject: a procedure of master that takes its names from the database it is
     /// called in.
     pub marked_system: bool,
-    /// EXECUTE AS: the principal_id of whom it runs as, [`AS_OWNER`], or none for the caller.
+    /// EXECUTE AS: the principal_id as which it runs, [`AS_OWNER`], or none for the caller.
     pub run_as: Option<i32>,
     /// sp_settriggerorder.
     pub order: TriggerOrder,
@@ -197,7 +197,7 @@ pub struct ModuleDef {
     pub modify_date: Value,
     /// The parsed statement.
     pub stmt: StmtKind,
-    /// Whom it belongs to, as it was found last.
+    /// The owner of the module, as it was found last.
     pub owner: SeenOwner,
     /// What is charged for the definition of a temporary procedure, as long as somebody has it.
     pub charged: Mutex<Option<Box<dyn std::any::Any + Send + Sync>>>,

@@ -23,11 +23,11 @@ pub const PLAN_GUIDE: &str = "PG";
 
 /// Where a sequence stands.
 #[derive(Debug)]
-pub struct SequenceState(pub(crate) Mutex<Place>);
+pub struct SequenceState(pub(crate) Mutex<SequencePlace>);
 
 /// The last values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct SequencePlace {
     /// The value that was given last; none before the first.
     pub last: Option<i64>,
     /// Values from there to this one may be given without another reservation.
@@ -37,7 +37,7 @@ pub(crate) struct Place {
 impl SequenceState {
     /// Of a sequence that has reserved up to a value.
     pub fn new(reserved: Option<i64>) -> SequenceState {
-        SequenceState(Mutex::new(Place { last: reserved, reserved }))
+        SequenceState(Mutex::new(SequencePlace { last: reserved, reserved }))
     }
 
     /// The value that was given last.

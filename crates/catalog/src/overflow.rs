@@ -15,8 +15,8 @@ use std::sync::Arc;
 use pages::{PageId, UnitId};
 use txn::{Database, Durability};
 
-use crate::db::Open;
-use crate::index_row::{Noted, note_place, noted_units};
+use crate::db::OpenStorage;
+use crate::index_row::{NotedUnit, note_place, noted_units};
 use crate::pending::UnitRef;
 use crate::store::{StoreError, SysTrees};
 use crate::{Catalog, OverflowUnit, pending};
@@ -26,7 +26,7 @@ use crate::{Catalog, OverflowUnit, pending};
 /// # Errors
 /// No room in the filegroup; I/O and the log's errors. There is no unit then; or it waits, on the
 /// list of pending drops, for the next call to note it: its number is not used twice.
-pub fn make(open: &Open, unit: &OverflowUnit) -> Result<(), StoreError> {
+pub fn make(open: &OpenStorage, unit: &OverflowUnit) -> Result<(), StoreError> {
     let (storage, trees) = (&open.storage, &open.trees);
     let at = |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
     let make = || -> Result<PageId, StoreError> {
@@ -47,7 +47,7 @@ fn keep(storage: &Arc<Database>, trees: &SysTrees, made: &UnitRef) -> Result<(),
     let mut txn = storage.begin(0)?;
     pending::keep(&mut txn, trees, made)?;
     let UnitRef { unit, first_iam, filegroup } = *made;
-    note_place(&mut txn, trees, Noted { unit, first_iam, filegroup })?;
+    note_place(&mut txn, trees, NotedUnit { unit, first_iam, filegroup })?;
     // What is in the unit is logged after this commit, so it need not be durable first.
     txn.commit(Durability::Delayed)?;
     Ok(())
@@ -68,7 +68,7 @@ pub fn lost_units(trees: &SysTrees, catalog: &Catalog) -> Result<Vec<UnitRef>, S
     let named: HashSet<UnitId> = units.map(OverflowUnit::unit).collect();
     let lost = noted.into_iter().filter(|noted| !named.contains(&noted.unit));
     Ok(lost
-        .map(|Noted { unit, first_iam, filegroup }| UnitRef { unit, first_iam, filegroup })
+        .map(|NotedUnit { unit, first_iam, filegroup }| UnitRef { unit, first_iam, filegroup })
         .collect())
 }
 

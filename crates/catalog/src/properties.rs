@@ -72,9 +72,9 @@ impl PropertyClass {
     }
 }
 
-/// Whose a property is.
+/// The object, column or other thing that has a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Holder {
+pub struct PropertyHolder {
     pub class: PropertyClass,
     /// 0 for a database, else the id of the object, schema, principal, type, filegroup or file.
     pub major: i32,
@@ -101,7 +101,7 @@ pub fn read(
     trees: &SysTrees,
     prefix: &[Value],
     mode: ReadMode<'_>,
-) -> Result<Vec<(Holder, Property)>, StoreError> {
+) -> Result<Vec<(PropertyHolder, Property)>, StoreError> {
     let rows = trees.rows(SysTable::Properties, prefix, mode)?;
     rows.iter()
         .map(|row| property_of(row).ok_or_else(|| damaged("an extended property", 0)))
@@ -112,7 +112,7 @@ pub fn read(
 ///
 /// # Errors
 /// Those of a value that cannot be written as bytes: none of the types that a sql_variant has.
-pub fn row_of(holder: Holder, property: &Property) -> Result<Vec<Value>, SqlError> {
+pub fn row_of(holder: PropertyHolder, property: &Property) -> Result<Vec<Value>, SqlError> {
     let (ty, bytes) = match types::variant::parts(&property.value) {
         (Value::Null, ..) => (Value::Null, Value::Null),
         (value, ty, _) => {
@@ -127,7 +127,7 @@ pub fn row_of(holder: Holder, property: &Property) -> Result<Vec<Value>, SqlErro
 }
 
 /// The prefix of the keys of a holder's rows.
-pub fn key_of(holder: Holder) -> Vec<Value> {
+pub fn key_of(holder: PropertyHolder) -> Vec<Value> {
     vec![Value::TinyInt(holder.class as u8), Value::Int(holder.major), Value::Int(holder.minor)]
 }
 
@@ -206,11 +206,11 @@ fn value_of(ty: &str, bytes: &[u8]) -> Option<Value> {
     convert(&text, TEXT, ty, style(ty), Mode::Explicit).ok()
 }
 
-fn property_of(row: &[Value]) -> Option<(Holder, Property)> {
+fn property_of(row: &[Value]) -> Option<(PropertyHolder, Property)> {
     let int = |at: usize| row.get(at)?.as_i64().and_then(|n| i32::try_from(n).ok());
     let class = int(0)?;
     let class = PropertyClass::ALL.into_iter().find(|known| *known as i32 == class)?;
-    let holder = Holder { class, major: int(1)?, minor: int(2)? };
+    let holder = PropertyHolder { class, major: int(1)?, minor: int(2)? };
     let value = match (row.get(5)?.as_str(), row.get(6)?.as_bytes()) {
         (Some(ty), Some(bytes)) => value_of(ty, bytes)?,
         _ => Value::Null,
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn values_of_every_type_survive() {
-        let holder = Holder { class: PropertyClass::Object, major: 7, minor: 2 };
+        let holder = PropertyHolder { class: PropertyClass::Object, major: 7, minor: 2 };
         let varchar = DataType::VarChar(Len::N(7500));
         let values = [
             Value::Null,

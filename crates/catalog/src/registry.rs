@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use compact_str::CompactString;
-use disk::mirrored::{self, Damaged, Found};
+use disk::mirrored::{self, Damaged, FoundCopies};
 use disk::{Disk, DiskError};
 
 /// database_id of master.
@@ -85,7 +85,7 @@ pub struct DbEntry {
 /// A file that is being made or removed: if its database does not have it at the next start, it
 /// goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingFile {
     /// database_id of the database that it is for.
     pub db: i32,
     /// Where it is.
@@ -96,7 +96,7 @@ pub struct Pending {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     pub entries: Vec<DbEntry>,
-    pub pending: Vec<Pending>,
+    pub pending: Vec<PendingFile>,
     /// The folder of a list of version 1, when it was written.
     pub folder_before: Option<PathBuf>,
     /// Copies of the file that are to be rewritten, and why.
@@ -126,9 +126,9 @@ pub enum RegistryError {
 pub fn read(disk: &dyn Disk, root: &Path) -> Result<Registry, RegistryError> {
     let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| parse(text).is_ok());
     let content = match mirrored::read(disk, &root.join(FILE_NAME), &is_old)? {
-        Found::Nothing => return Ok(Registry::default()),
-        Found::Whole(content) => content,
-        Found::Damaged(damaged) => return Err(RegistryError::Damaged(damaged)),
+        FoundCopies::Nothing => return Ok(Registry::default()),
+        FoundCopies::Whole(content) => content,
+        FoundCopies::Damaged(damaged) => return Err(RegistryError::Damaged(damaged)),
     };
     let text =
         String::from_utf8(content.bytes).map_err(|_| RegistryError::Format("not text".into()))?;
@@ -174,12 +174,12 @@ pub fn write(
     disk: &dyn Disk,
     root: &Path,
     entries: &[DbEntry],
-    pending: &[Pending],
+    pending: &[PendingFile],
 ) -> Result<Option<DiskError>, DiskError> {
     mirrored::write(disk, &root.join(FILE_NAME), format_registry(root, entries, pending).as_bytes())
 }
 
-fn format_registry(root: &Path, entries: &[DbEntry], pending: &[Pending]) -> String {
+fn format_registry(root: &Path, entries: &[DbEntry], pending: &[PendingFile]) -> String {
     let recorded = |path: &Path| escape(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());
     let mut body = String::new();
     for file in pending {
@@ -255,7 +255,7 @@ impl Registry {
             }),
             ["pending", id, path] => {
                 let path = PathBuf::from(unescape(path).as_str());
-                self.pending.push(Pending { db: id.parse().ok()?, path });
+                self.pending.push(PendingFile { db: id.parse().ok()?, path });
             }
             ["filegroup", name] => self.entries.last_mut()?.filegroups.push(unescape(name)),
             ["file", id, log, group, name, path, shown] => {
@@ -359,8 +359,8 @@ mod tests {
         }]
     }
 
-    fn pending() -> Vec<Pending> {
-        vec![Pending { db: 7, path: "/data/half\tmade.mdf".into() }]
+    fn pending() -> Vec<PendingFile> {
+        vec![PendingFile { db: 7, path: "/data/half\tmade.mdf".into() }]
     }
 
     const ROOT: &str = "/data";

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use compact_str::CompactString;
 
 use super::registry::{DbEntry, escape, unescape};
-use crate::growth::Growth;
+use crate::growth::GrowthSetting;
 use crate::query_store::QueryStoreOptions;
 
 /// The boot page has room for so many bytes of names of filegroups; further ones get names from
@@ -59,7 +59,7 @@ pub struct DbSettings {
     /// Filegroup of tables that name none.
     pub default_filegroup: u16,
     /// FILEGROWTH of the log.
-    pub log_growth: Growth,
+    pub log_growth: GrowthSetting,
     /// MAXSIZE of the log in bytes.
     pub log_max_size: Option<u64>,
     /// Size that the log was created with, in bytes: what DBCC SHRINKFILE goes back to.
@@ -181,7 +181,7 @@ impl Default for DbSettings {
             async_stats: false,
             session_defaults: SessionDefaults::default(),
             default_filegroup: 1,
-            log_growth: Growth::Bytes(64 << 20),
+            log_growth: GrowthSetting::Bytes(64 << 20),
             log_max_size: None,
             log_min_size: 0,
             create_date: (0, 0),
@@ -300,7 +300,7 @@ impl DbSettings {
         match key {
             "database_id" => self.database_id = i32::try_from(n).unwrap_or(0),
             "default_filegroup" => self.default_filegroup = n.clamp(1, 32767) as u16,
-            "log_growth" => self.log_growth = Growth::from_number(n),
+            "log_growth" => self.log_growth = GrowthSetting::from_number(n),
             "log_max" => self.log_max_size = u64::try_from(n).ok().filter(|n| *n > 0),
             "log_min" => self.log_min_size = u64::try_from(n).unwrap_or(0),
             "rcsi" => self.read_committed_snapshot = on,
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn settings_survive_the_disk() {
         let settings = DbSettings {
-            log_growth: Growth::Percent(10),
+            log_growth: GrowthSetting::Percent(10),
             log_max_size: Some(2 << 40),
             compatibility_level: 100,
             local_cursors: true,

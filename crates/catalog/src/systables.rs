@@ -48,7 +48,8 @@ pub enum SysTable {
     Members = 13,
     /// scope, class, major_id, minor_id, grantee, grantor, permission | state
     Permissions = 14,
-    /// class, major_id | owner's principal_id: of what does not belong to whom it would by itself
+    /// class, major_id | owner's principal_id: objects that belong to another than the default
+    /// owner
     Owners = 15,
     /// class, major_id, minor_id, number | name, type and bytes of the value: extended properties
     Properties = 16,

@@ -80,14 +80,14 @@ pub struct MissingIndex {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownUsage {
     indexes: BTreeMap<i32, IndexUses>,
     missing: Vec<MissingIndex>,
 }
 
 /// Of a table.
 #[derive(Debug, Default)]
-pub struct TableUsage(Mutex<Known>);
+pub struct TableUsage(Mutex<KnownUsage>);
 
 impl TableUsage {
     /// Executions have used an index.
@@ -135,7 +135,7 @@ impl TableUsage {
         self.0.lock().missing.clone()
     }
 
-    /// The table has another index than before: what was missing is to be found out anew, and a
+    /// The table has another index than before: what was missing is to be found out again, and a
     /// number that comes again begins at nothing.
     pub fn changed(&self, index_id: i32) {
         let mut known = self.0.lock();

@@ -70,7 +70,7 @@ fn usage() -> (u64, u64) {
 }
 
 /// What a part of a round did.
-struct Part {
+struct RoundPart {
     seconds: f64,
     commits: f64,
     writes: f64,
@@ -79,14 +79,14 @@ struct Part {
     switches: f64,
 }
 
-impl Part {
+impl RoundPart {
     fn rate(&self) -> f64 {
         self.commits / self.seconds
     }
 }
 
 /// `count` sessions with `each` commits.
-fn commits(instance: &Arc<Instance>, watch: &mut Session, count: usize, each: usize) -> Part {
+fn commits(instance: &Arc<Instance>, watch: &mut Session, count: usize, each: usize) -> RoundPart {
     run(watch, "checkpoint");
     let mut sessions: Vec<Session> = (0..count)
         .map(|_| {
@@ -121,7 +121,7 @@ fn commits(instance: &Arc<Instance>, watch: &mut Session, count: usize, each: us
         barrier.wait();
         (seconds, after, cpu, switches)
     });
-    Part {
+    RoundPart {
         seconds,
         commits: (count * each) as f64,
         writes: (after.writes - before.writes) as f64,
@@ -132,7 +132,7 @@ fn commits(instance: &Arc<Instance>, watch: &mut Session, count: usize, each: us
 }
 
 /// As many durable writes of the same size into a file that was written before.
-fn raw(file: &dyn disk::BlockFile, space: u64, like: &Part) -> Part {
+fn raw(file: &dyn disk::BlockFile, space: u64, like: &RoundPart) -> RoundPart {
     let sector = u64::from(file.sectors().physical);
     let block = ((like.bytes / like.writes).round() as u64).next_multiple_of(sector);
     let buffer = AlignedBuf::new(block as usize);
@@ -143,7 +143,7 @@ fn raw(file: &dyn disk::BlockFile, space: u64, like: &Part) -> Part {
     }
     let seconds = begin.elapsed().as_secs_f64();
     let after = usage();
-    Part {
+    RoundPart {
         seconds,
         commits: like.writes,
         writes: like.writes,
@@ -160,16 +160,16 @@ fn median(samples: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Median of how many times the rate of `b` the rate of `a` is, round by round.
-fn ratio(a: &[Part], b: &[Part]) -> f64 {
+fn ratio(a: &[RoundPart], b: &[RoundPart]) -> f64 {
     median(a.iter().zip(b).map(|(a, b)| a.rate() / b.rate()))
 }
 
-fn describe(what: &str, parts: &[Part]) {
-    let each = |f: &dyn Fn(&Part) -> f64| median(parts.iter().map(f));
+fn describe(what: &str, parts: &[RoundPart]) {
+    let each = |f: &dyn Fn(&RoundPart) -> f64| median(parts.iter().map(f));
     println!(
         "{what:>12}: {:>8.0} commits/s, {:.1} us each, {:.1} us of processor, {:.2} context switches, {:.1} commits per log write of {:.0} bytes",
-        each(&Part::rate),
-        1e6 / each(&Part::rate),
+        each(&RoundPart::rate),
+        1e6 / each(&RoundPart::rate),
         each(&|p| p.cpu_us / p.commits),
         each(&|p| p.switches / p.commits),
         each(&|p| p.commits / p.writes),

@@ -56,12 +56,12 @@ pub struct ExportArgs {
 pub fn run(args: &ExportArgs) -> ExitCode {
     match export(args) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failed::Told) => ExitCode::FAILURE,
-        Err(Failed::Sql(error)) => {
+        Err(ExportFailure::Told) => ExitCode::FAILURE,
+        Err(ExportFailure::Sql(error)) => {
             say_error(&error);
             ExitCode::FAILURE
         }
-        Err(Failed::Text(text)) => {
+        Err(ExportFailure::Text(text)) => {
             say(text);
             ExitCode::FAILURE
         }
@@ -69,46 +69,48 @@ pub fn run(args: &ExportArgs) -> ExitCode {
 }
 
 /// Why nothing was exported.
-enum Failed {
+enum ExportFailure {
     Sql(SqlError),
     Text(String),
     /// It was said already.
     Told,
 }
 
-impl From<SqlError> for Failed {
-    fn from(error: SqlError) -> Failed {
-        Failed::Sql(error)
+impl From<SqlError> for ExportFailure {
+    fn from(error: SqlError) -> ExportFailure {
+        ExportFailure::Sql(error)
     }
 }
 
-impl From<String> for Failed {
-    fn from(text: String) -> Failed {
-        Failed::Text(text)
+impl From<String> for ExportFailure {
+    fn from(text: String) -> ExportFailure {
+        ExportFailure::Text(text)
     }
 }
 
-fn export(args: &ExportArgs) -> Result<(), Failed> {
+fn export(args: &ExportArgs) -> Result<(), ExportFailure> {
     let (query, shown, path) = match (&args.query, args.names.as_slice()) {
         (Some(query), [file]) => (query.clone(), "", file),
         (None, [table, file]) => (format!("SELECT * FROM {table}"), table.as_str(), file),
         (Some(_), _) => {
-            return Err(Failed::Text("with --query only the file is given, no table".into()));
+            return Err(ExportFailure::Text(
+                "with --query only the file is given, no table".into(),
+            ));
         }
         (None, _) => {
-            return Err(Failed::Text(
+            return Err(ExportFailure::Text(
                 "a table and a file are needed, or --query and a file".into(),
             ));
         }
     };
     let path = Path::new(path);
     let format = FileFormat::of(args.format, path)?;
-    let place = Place::of(path, args.force)?;
+    let place = ExportPlace::of(path, args.force)?;
     let instance = args.instance.open_existing()?;
     signals::stop_cleanly(&instance, None).map_err(|e| format!("signals: {e}"))?;
     let mut session = instance.session()?;
     session.use_database(&args.database).map_err(|e| args.instance.told_of(&e))?;
-    let result = (|| -> Result<u64, Failed> {
+    let result = (|| -> Result<u64, ExportFailure> {
         let (out, temporary) = place.open()?;
         let mut sink = ExportSink {
             target: target(args, format, out)?,
@@ -140,7 +142,7 @@ fn export(args: &ExportArgs) -> Result<(), Failed> {
 }
 
 /// Where the file goes.
-struct Place {
+struct ExportPlace {
     /// None: standard output.
     path: Option<PathBuf>,
 }
@@ -150,10 +152,10 @@ struct Temporary {
     files: Option<(PathBuf, PathBuf, File)>,
 }
 
-impl Place {
-    fn of(path: &Path, force: bool) -> Result<Place, String> {
+impl ExportPlace {
+    fn of(path: &Path, force: bool) -> Result<ExportPlace, String> {
         if path == Path::new("-") {
-            return Ok(Place { path: None });
+            return Ok(ExportPlace { path: None });
         }
         if path.is_dir() {
             return Err(format!("{}: is a folder", path.display()));
@@ -161,7 +163,7 @@ impl Place {
         if !force && path.exists() {
             return Err(format!("{}: is there already; --force writes over it", path.display()));
         }
-        Ok(Place { path: Some(path.to_path_buf()) })
+        Ok(ExportPlace { path: Some(path.to_path_buf()) })
     }
 
     fn open(&self) -> Result<(Box<dyn Write + Send>, Temporary), String> {
@@ -203,7 +205,7 @@ impl Drop for Temporary {
 }
 
 /// What writes the rows.
-enum Target {
+enum RowTarget {
     Text(Results<Box<dyn Write + Send>>),
     #[cfg(feature = "parquet")]
     Parquet(Box<super::parquet_file::ParquetWriter>),
@@ -213,75 +215,79 @@ fn target(
     args: &ExportArgs,
     format: FileFormat,
     out: Box<dyn Write + Send>,
-) -> Result<Target, String> {
+) -> Result<RowTarget, String> {
     let delimiter = args.delimiter.unwrap_or(format.delimiter());
     let writer: Box<dyn ResultWriter> = match format {
         FileFormat::Csv | FileFormat::Tsv => Box::new(CsvWriter::new(delimiter, !args.no_header)),
         FileFormat::Jsonl => Box::new(JsonLinesWriter::default()),
         #[cfg(feature = "parquet")]
         FileFormat::Parquet => {
-            return Ok(Target::Parquet(Box::new(super::parquet_file::ParquetWriter::new(out))));
+            return Ok(RowTarget::Parquet(Box::new(super::parquet_file::ParquetWriter::new(out))));
         }
         #[cfg(not(feature = "parquet"))]
         FileFormat::Parquet => {
             return Err("this build has no Parquet: it lacks the feature `parquet`".into());
         }
     };
-    Ok(Target::Text(Results::new(out, writer)))
+    Ok(RowTarget::Text(Results::new(out, writer)))
 }
 
-impl Target {
+impl RowTarget {
     fn columns(&mut self, columns: &[ColumnInfo]) -> io::Result<()> {
         match self {
-            Target::Text(results) => results.columns(columns),
+            RowTarget::Text(results) => results.columns(columns),
             #[cfg(feature = "parquet")]
-            Target::Parquet(writer) => writer.columns(columns),
+            RowTarget::Parquet(writer) => writer.columns(columns),
         }
     }
 
     fn row(&mut self, row: &[Value]) -> io::Result<()> {
         match self {
-            Target::Text(results) => results.row(row),
+            RowTarget::Text(results) => results.row(row),
             #[cfg(feature = "parquet")]
-            Target::Parquet(writer) => writer.row(row),
+            RowTarget::Parquet(writer) => writer.row(row),
         }
     }
 
     fn finish(&mut self) -> io::Result<()> {
         match self {
-            Target::Text(results) => results.finish(),
+            RowTarget::Text(results) => results.finish(),
             #[cfg(feature = "parquet")]
-            Target::Parquet(writer) => writer.finish(),
+            RowTarget::Parquet(writer) => writer.finish(),
         }
     }
 }
 
 /// Takes the result of the query.
 struct ExportSink {
-    target: Target,
+    target: RowTarget,
     progress: Progress,
     sets: u32,
     rows: u64,
-    error: Option<Failed>,
+    error: Option<ExportFailure>,
 }
 
 impl ExportSink {
     /// All rows are written. Gives their number.
-    fn finish(&mut self, path: &Path) -> Result<u64, Failed> {
+    fn finish(&mut self, path: &Path) -> Result<u64, ExportFailure> {
         match self.error.take() {
-            Some(Failed::Text(text)) => Err(Failed::Text(format!("{}: {text}", path.display()))),
+            Some(ExportFailure::Text(text)) => {
+                Err(ExportFailure::Text(format!("{}: {text}", path.display())))
+            }
             Some(other) => Err(other),
-            None if self.sets == 0 => Err(Failed::Text("the query gives no result set".into())),
+            None if self.sets == 0 => {
+                Err(ExportFailure::Text("the query gives no result set".into()))
+            }
             None => {
                 let finished = self.target.finish();
-                finished.map_err(|e| Failed::Text(format!("{}: {e}", path.display())))?;
+                finished.map_err(|e| ExportFailure::Text(format!("{}: {e}", path.display())))?;
                 Ok(self.rows)
             }
         }
     }
 
     /// Keeps the first error and ends the batch.
-    fn stop(&mut self, failed: Failed) -> Result<(), SqlError> {
+    fn stop(&mut self, failed: ExportFailure) -> Result<(), SqlError> {
         self.error.get_or_insert(failed);
         Err(SqlError::new(0, 20, 1, "The export ends."))
     }
@@ -290,8 +296,8 @@ impl ExportSink {
         match written {
             Ok(()) => Ok(()),
             // The reader of standard output has closed it.
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => self.stop(Failed::Told),
-            Err(e) => self.stop(Failed::Text(e.to_string())),
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => self.stop(ExportFailure::Told),
+            Err(e) => self.stop(ExportFailure::Text(e.to_string())),
         }
     }
 }
@@ -300,7 +306,8 @@ impl Sink for ExportSink {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
         self.sets += 1;
         if self.sets > 1 {
-            return self.stop(Failed::Text("the query gives more than one result set".into()));
+            return self
+                .stop(ExportFailure::Text("the query gives more than one result set".into()));
         }
         let written = self.target.columns(columns);
         self.check(written)
@@ -323,7 +330,7 @@ impl Sink for ExportSink {
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| Failed::Sql(error.clone()));
+        self.error.get_or_insert_with(|| ExportFailure::Sql(error.clone()));
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ pub enum Cell {
 }
 
 /// The rows of a file.
-pub trait Rows {
+pub trait ImportRows {
     /// Names of the fields, when the file has them.
     fn names(&self) -> Option<&[String]>;
 
@@ -24,7 +24,7 @@ pub trait Rows {
     }
 
     /// Reads the next row into `row`; false at the end.
-    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed>;
+    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, ImportFailure>;
 
     /// Where the last row began, for messages: `row 7 (line 9)`.
     fn place(&self) -> String;
@@ -32,15 +32,15 @@ pub trait Rows {
 
 /// Why nothing was imported.
 #[derive(Debug)]
-pub enum Failed {
+pub enum ImportFailure {
     Sql(SqlError),
     /// With the file's name in front.
     File(String),
     Text(String),
 }
 
-impl From<SqlError> for Failed {
-    fn from(error: SqlError) -> Failed {
-        Failed::Sql(error)
+impl From<SqlError> for ImportFailure {
+    fn from(error: SqlError) -> ImportFailure {
+        ImportFailure::Sql(error)
     }
 }

@@ -23,7 +23,7 @@ const ON_INPUT: &str = "RINGWOOD_PASSWORD_ON_INPUT";
 const LONGEST: usize = 4096;
 
 /// The password of the environment. Call it before anything else is begun: it may start the program
-/// anew.
+/// again.
 ///
 /// # Errors
 /// The password is too long, or could not be read.

@@ -1,7 +1,7 @@
 //! The error log on standard error, for those who collect logs: as text, or a line of JSON for each
 //! line.
 
-use engine::catalog::errorlog::{Echo, Line};
+use engine::catalog::errorlog::{Echo, LogLine};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ pub fn echo(json: bool) -> Option<Echo> {
     })))
 }
 
-fn as_text(line: &Line<'_>) -> String {
+fn as_text(line: &LogLine<'_>) -> String {
     format!("{} {:<10} {}", engine::catalog::clock::text(line.at), line.source, line.text)
 }
 
 /// `time`, `level`, `source` and `message`, with `error`, `severity`, `state` and `client` where
 /// the line has them.
-fn as_json(line: &Line<'_>) -> String {
+fn as_json(line: &LogLine<'_>) -> String {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
         fields.insert(name.to_owned(), value);
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn lines_become_json() {
         let line = |source, text| {
-            as_json(&Line { at: Duration::from_millis(1_767_580_245_678), source, text })
+            as_json(&LogLine { at: Duration::from_millis(1_767_580_245_678), source, text })
         };
         assert_eq!(
             line("Server", "Ringwood is \"ready\"."),

@@ -29,7 +29,7 @@ mod top;
 use clap::{Args, Parser, Subcommand};
 use engine::instance::InstanceError;
 use engine::{Instance, InstanceOptions};
-use model::Placement;
+use model::FolderPlacement;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ struct InstanceArgs {
     /// Put the files below a folder (or drive letter) on a modelled device or into a real folder,
     /// e.g. --device-path E:=ssd-512e
     #[arg(long = "device-path", value_name = "DIR=DEVICE|FOLDER", value_parser = parse_device_path)]
-    device_paths: Vec<(PathBuf, Placement)>,
+    device_paths: Vec<(PathBuf, FolderPlacement)>,
     /// Reads and writes of data files in flight at a time on each real device, 1 to 256; as its
     /// queue allows unless given
     #[arg(long = "io-depth", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -217,7 +217,7 @@ impl InstanceArgs {
                     .unwrap_or_else(|| letter.to_string().into()),
                 None => folder.clone(),
             };
-            if let Placement::Device(device) = to {
+            if let FolderPlacement::Device(device) = to {
                 say::say(format_args!("{}: {}", folder.display(), device.describe()));
             }
             routes.place(&folder, to.clone(), real.clone())?;
@@ -237,12 +237,12 @@ fn parse_device(text: &str) -> Result<model::Device, String> {
     model::device(text).map_err(|e| e.to_string())
 }
 
-fn parse_device_path(text: &str) -> Result<(PathBuf, Placement), String> {
+fn parse_device_path(text: &str) -> Result<(PathBuf, FolderPlacement), String> {
     let (folder, to) = text.split_once('=').ok_or("expected DIR=DEVICE or DIR=FOLDER")?;
     if folder.is_empty() {
         return Err("expected DIR=DEVICE or DIR=FOLDER".into());
     }
-    Ok((PathBuf::from(folder), Placement::parse(to).map_err(|e| e.to_string())?))
+    Ok((PathBuf::from(folder), FolderPlacement::parse(to).map_err(|e| e.to_string())?))
 }
 
 /// The smallest memory of the process, in bytes: restart recovery and a few sessions fit.
@@ -360,8 +360,8 @@ mod tests {
     fn devices() {
         assert_eq!(parse_device("nvme").map(|d| d.name), Ok("nvme".into()));
         assert!(parse_device("floppy").is_err_and(|e| e.contains("hdd-raid10-8x7200")));
-        assert!(matches!(parse_device_path("E:=ssd-4kn"), Ok((_, Placement::Device(_)))));
-        assert!(matches!(parse_device_path("logs=/"), Ok((_, Placement::Folder(_)))));
+        assert!(matches!(parse_device_path("E:=ssd-4kn"), Ok((_, FolderPlacement::Device(_)))));
+        assert!(matches!(parse_device_path("logs=/"), Ok((_, FolderPlacement::Folder(_)))));
         assert!(parse_device_path("=nvme").is_err() && parse_device_path("E").is_err());
         assert_eq!(drive_letter(Path::new("e:")), Some('E'));
         assert_eq!(drive_letter(Path::new("ee:")), None);

@@ -5,7 +5,7 @@ use super::say::{say, say_error};
 use super::{InstanceArgs, log, parse_size, signals, sql};
 use clap::{Args, ValueEnum};
 use disk::Disk;
-use disk::mirrored::{self, Found};
+use disk::mirrored::{self, FoundCopies};
 use engine::{Instance, LoginAudit};
 use sd_notify::NotifyState;
 use server::{Encryption, Server, ServerOptions};
@@ -378,9 +378,11 @@ impl StartScripts {
         let is_old =
             |bytes: &[u8]| std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"ringwood");
         match mirrored::read(&self.disk, &self.list, &is_old).map_err(|e| e.to_string())? {
-            Found::Nothing => Ok(None),
-            Found::Whole(content) => Ok(Some(String::from_utf8_lossy(&content.bytes).into_owned())),
-            Found::Damaged(damaged) => Err(format!(
+            FoundCopies::Nothing => Ok(None),
+            FoundCopies::Whole(content) => {
+                Ok(Some(String::from_utf8_lossy(&content.bytes).into_owned()))
+            }
+            FoundCopies::Damaged(damaged) => Err(format!(
                 "The list of the scripts that have run is damaged ({damaged}): remove it when all have run."
             )),
         }

@@ -31,9 +31,9 @@ pub fn text(name: &str, value: &str) -> RpcParam {
 
 /// A statement that a connection has prepared; its handle is good on that connection alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Prepared(i32);
+pub struct PreparedStatement(i32);
 
-impl Prepared {
+impl PreparedStatement {
     /// The call that runs it.
     pub fn with(self, params: impl IntoIterator<Item = RpcParam>) -> RpcRequest {
         let params = std::iter::once(int("", self.0)).chain(params).collect();
@@ -97,12 +97,16 @@ impl Connection {
     ///
     /// # Errors
     /// The server's, the connection's.
-    pub fn prepare(&mut self, declared: &str, statement: &str) -> Result<Prepared, ClientError> {
+    pub fn prepare(
+        &mut self,
+        declared: &str,
+        statement: &str,
+    ) -> Result<PreparedStatement, ClientError> {
         let handle = RpcParam::new("", TypeInfo::Int(4), Value::Null).output();
         let params = vec![handle, text("", declared), text("", statement)];
         let reply = self.call(&RpcRequest::new(Procedure::Id(id::PREPARE), params))?;
         match reply.outputs.first() {
-            Some(Value::Int(handle)) => Ok(Prepared(*handle)),
+            Some(Value::Int(handle)) => Ok(PreparedStatement(*handle)),
             _ => Err(ClientError::Io(std::io::Error::other("sp_prepare gave no handle"))),
         }
     }

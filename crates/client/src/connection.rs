@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tds::client::{Answer, AnswerReader, ClientCodec, Token};
+use tds::client::{AnswerReader, AnswerToken, ClientCodec, Token};
 use tds::login::Login7;
 use tds::prelogin::{self, Prelogin};
 use tds::tokens::DoneStatus;
@@ -14,7 +14,7 @@ use tds::{TdsVersion, text};
 
 use crate::options::{ClientError, Encryption, Options, Trust};
 use crate::tls;
-use crate::wire::{Shared, Wire};
+use crate::wire::{SharedSocket, Wire};
 
 /// Largest token, a row above all, in bytes: a value may have 2 GB by the protocol, and what a
 /// client shows is less.
@@ -30,7 +30,7 @@ const ROLLBACK: u8 = 10;
 
 /// Whether a request runs, and whether it is being cancelled.
 #[derive(Default)]
-struct Running {
+struct RunningRequest {
     runs: bool,
     /// It is not sent to its end yet: the attention has to come behind it.
     sending: bool,
@@ -40,8 +40,8 @@ struct Running {
 /// Cancels what a connection runs, from any thread.
 #[derive(Clone)]
 pub struct CancelHandle {
-    shared: Arc<Shared>,
-    running: Arc<Mutex<Running>>,
+    shared: Arc<SharedSocket>,
+    running: Arc<Mutex<RunningRequest>>,
     attention: Arc<[u8]>,
 }
 
@@ -62,7 +62,7 @@ impl CancelHandle {
 
     /// A request begins to be sent.
     fn begin(&self) {
-        *self.running.lock() = Running { runs: true, sending: true, attention: false };
+        *self.running.lock() = RunningRequest { runs: true, sending: true, attention: false };
     }
 
     /// It is sent to its end: an attention that was asked for meanwhile follows it.
@@ -264,8 +264,8 @@ impl Connection {
             match read? {
                 // Not before: the reader may have the end of the answer already.
                 None => self.wire.more()?,
-                Some(Answer::End) => return Ok(()),
-                Some(Answer::Token(token)) => {
+                Some(AnswerToken::End) => return Ok(()),
+                Some(AnswerToken::Token(token)) => {
                     if let Token::EnvChange { kind, new, .. } = &token {
                         self.changed(*kind, new);
                     }

@@ -18,10 +18,10 @@ mod tls;
 mod wire;
 
 pub use bulk::BulkLoad;
-pub use calls::{Prepared, int, text};
+pub use calls::{PreparedStatement, int, text};
 pub use connection::{CancelHandle, Connection};
 pub use options::{ClientError, Encryption, Options, ServerName, Trust, parse_server};
-pub use reply::{Reply, Rows};
+pub use reply::{Reply, ReplyRows};
 pub use tds::client::{ServerMessage, Token};
 pub use tds::request::{Procedure, RpcParam, RpcRequest};
 pub use tds::tokens::{DoneKind, DoneStatus, command};

@@ -38,7 +38,7 @@ pub enum Trust {
     Any,
 }
 
-/// Where to connect, and as whom.
+/// The server to connect to, and the login.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Name or address of the server.

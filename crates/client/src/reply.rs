@@ -8,7 +8,7 @@ use crate::options::ClientError;
 
 /// The rows of one result.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct ReplyRows {
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Value>>,
 }
@@ -17,7 +17,7 @@ pub struct Rows {
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
     /// One for each statement that returns rows, also without any.
-    pub results: Vec<Rows>,
+    pub results: Vec<ReplyRows>,
     /// PRINT and messages of severity 0 to 10.
     pub messages: Vec<ServerMessage>,
     pub errors: Vec<ServerMessage>,
@@ -37,7 +37,7 @@ impl Reply {
         match token {
             Token::Columns(columns) if !columns.is_empty() => {
                 self.in_result = true;
-                self.results.push(Rows { columns, rows: Vec::new() });
+                self.results.push(ReplyRows { columns, rows: Vec::new() });
             }
             Token::Row(row) => {
                 if let Some(result) = self.results.last_mut() {

@@ -21,12 +21,12 @@ const READ: (usize, usize) = (4 << 10, 32 << 10);
 const SEND: Duration = Duration::from_secs(60);
 
 /// What all threads share.
-pub struct Shared {
+pub struct SharedSocket {
     socket: TcpStream,
     tls: Mutex<Option<Box<ClientConnection>>>,
 }
 
-impl Shared {
+impl SharedSocket {
     /// Sends all of `bytes`.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ fn late() -> io::Error {
 
 /// The reading side.
 pub struct Wire {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SharedSocket>,
     room: Vec<u8>,
     /// Bytes that were received and are not used yet.
     received: Vec<u8>,
@@ -115,7 +115,7 @@ impl Wire {
     pub fn new(socket: TcpStream, until: Instant) -> io::Result<Wire> {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(SEND))?;
-        let shared = Arc::new(Shared { socket, tls: Mutex::new(None) });
+        let shared = Arc::new(SharedSocket { socket, tls: Mutex::new(None) });
         Ok(Wire {
             shared,
             room: vec![0; READ.0],

@@ -8,17 +8,17 @@
 use std::sync::Arc;
 
 use access::ReadMode;
-use catalog::properties::{Holder, Property, PropertyClass, key_of, read, row_of};
+use catalog::properties::{Property, PropertyClass, PropertyHolder, key_of, read, row_of};
 use catalog::systables::SysTable;
 use catalog::{Db, TableDef, constraints_of, errors, fold_name};
 use txn::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::{SqlError, Value};
 
 use session::state::SessionCore;
 
 /// The lock that whoever adds, changes or drops a property holds. Schemas' own ids are small.
-const LOCK: What = What::Schema(u32::MAX - 1);
+const LOCK: LockTarget = LockTarget::Schema(u32::MAX - 1);
 
 /// RANK of a sensitivity classification, as a number.
 pub const RANKS: [(&str, i32); 5] =
@@ -34,7 +34,7 @@ pub fn lock(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
 }
 
 /// The properties of a holder as the lock's owner finds them.
-pub fn of(db: &Arc<Db>, holder: Holder) -> Result<Vec<Property>, SqlError> {
+pub fn of(db: &Arc<Db>, holder: PropertyHolder) -> Result<Vec<Property>, SqlError> {
     let found = read(&db.open()?.trees, &key_of(holder), ReadMode::Dirty);
     let found = found.map_err(|e| errors::store_error(db, e))?;
     Ok(found.into_iter().map(|(_, property)| property).collect())
@@ -49,7 +49,7 @@ pub fn find<'p>(list: &'p [Property], name: &str) -> Option<&'p Property> {
 pub fn put(
     core: &mut SessionCore,
     db: &Arc<Db>,
-    holder: Holder,
+    holder: PropertyHolder,
     property: &Property,
 ) -> Result<(), SqlError> {
     let row = row_of(holder, property)?;
@@ -62,7 +62,7 @@ pub fn put(
 pub fn delete(
     core: &mut SessionCore,
     db: &Arc<Db>,
-    holder: Holder,
+    holder: PropertyHolder,
     number: i32,
 ) -> Result<(), SqlError> {
     let mut key = key_of(holder);
@@ -112,7 +112,7 @@ pub fn clear_id(
     class: PropertyClass,
     id: i32,
 ) -> Result<(), SqlError> {
-    if of(db, Holder { class, major: id, minor: 0 })?.is_empty() {
+    if of(db, PropertyHolder { class, major: id, minor: 0 })?.is_empty() {
         return Ok(());
     }
     db.check_writable()?;
@@ -125,7 +125,7 @@ pub fn clear_id(
 }
 
 /// Whether what has these properties is there: no filegroup or file that was removed.
-pub fn is_there(db: &Db, holder: Holder) -> bool {
+pub fn is_there(db: &Db, holder: PropertyHolder) -> bool {
     match holder.class {
         PropertyClass::Dataspace => {
             usize::try_from(holder.major).is_ok_and(|id| id <= db.entry().filegroups.len())

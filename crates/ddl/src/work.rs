@@ -11,14 +11,14 @@ use std::sync::Arc;
 use access::BTree;
 use pages::PageId;
 use txn::locks::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::{SqlError, Value, msg};
 
 use super::names::{default_name, key_name};
 use super::shape;
 use bind::type_names::SYSNAME;
-use catalog::change::{Created, DdlChange};
-use catalog::db::Open;
+use catalog::change::{CreatedUnits, DdlChange};
+use catalog::db::OpenStorage;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::load::rows_of;
@@ -53,8 +53,8 @@ pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
 pub struct SchemaChange<'a> {
     pub core: &'a mut SessionCore,
     pub db: Arc<Db>,
-    pub open: Arc<Open>,
-    created: Created,
+    pub open: Arc<OpenStorage>,
+    created: CreatedUnits,
 }
 
 impl<'a> SchemaChange<'a> {
@@ -67,7 +67,7 @@ impl<'a> SchemaChange<'a> {
         db.check_writable()?;
         check_not_model(db)?;
         lock_catalog(core, db, LockMode::IX)?;
-        Ok(SchemaChange { core, db: db.clone(), open, created: Created::default() })
+        Ok(SchemaChange { core, db: db.clone(), open, created: CreatedUnits::default() })
     }
 }
 
@@ -80,7 +80,7 @@ impl SchemaChange<'_> {
     pub fn lock(&mut self, object_id: i32, mode: LockMode) -> Result<(), SqlError> {
         let db = self.db.clone();
         let txn = self.core.txn(&db)?;
-        txn.lock(What::Table(object_id as u32), mode).map_err(|e| errors::db_error(&db, &e))
+        txn.lock(LockTarget::Table(object_id as u32), mode).map_err(|e| errors::db_error(&db, &e))
     }
 
     /// SCH-M on a table whose definition must still be the current one.
@@ -439,7 +439,7 @@ impl SchemaChange<'_> {
         }
         let change =
             DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
-        self.created = Created::default();
+        self.created = CreatedUnits::default();
         self.core.remember_ddl(change);
         Ok(())
     }

@@ -11,7 +11,7 @@ use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::data::Data;
 use crate::error::{DiskError, Op, failure};
-use crate::lock::{Gate, Passage};
+use crate::lock::{WriteGate, WritePassage};
 use crate::port::{self, IoBackend};
 use crate::stats::FileStats;
 use crate::{Sectors, check_aligned};
@@ -21,7 +21,7 @@ const IOV_MAX: usize = 1024;
 
 /// What moving bytes needs of an open file.
 #[derive(Debug)]
-pub(crate) struct Handle {
+pub(crate) struct FileHandle {
     pub path: PathBuf,
     pub fd: OwnedFd,
     /// I/O bypasses the page cache.
@@ -30,12 +30,12 @@ pub(crate) struct Handle {
     pub backend: IoBackend,
     pub stats: FileStats,
     /// Shut when the file has been released, or is only read.
-    pub gate: Gate,
+    pub gate: WriteGate,
 }
 
-impl Handle {
+impl FileHandle {
     /// To be held while the file's content or length changes.
-    pub(crate) fn changing(&self, op: Op) -> Result<Passage<'_>, DiskError> {
+    pub(crate) fn changing(&self, op: Op) -> Result<WritePassage<'_>, DiskError> {
         self.gate.enter().ok_or_else(|| DiskError::Released { op, path: self.path.clone() })
     }
 

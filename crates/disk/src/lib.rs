@@ -61,12 +61,14 @@ pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};
 pub use prefetch::prefetch;
 pub use readonly::ReadOnlyDisk;
-pub use shared::{Claim, ClaimError, SharedBuf};
+pub use shared::{ClaimError, RangeClaim, SharedBuf};
 pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us,
     size_bucket_label,
 };
-pub use transfer::{Counted, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
+pub use transfer::{
+    CountedRequest, IoOptions, KernelFile, Launch, Request, RequestDone, Timer, transfer,
+};
 pub use volume::Volume;
 
 /// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct

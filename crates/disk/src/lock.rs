@@ -122,22 +122,22 @@ pub(crate) fn identity(fd: impl AsFd, path: &Path) -> Result<FileIdentity, DiskE
     Ok(FileIdentity { device: stat.st_dev, inode: stat.st_ino, born_ns: born })
 }
 
-/// Set in a [`Gate`] that is shut.
+/// Set in a [`WriteGate`] that is shut.
 const SHUT: u32 = 1 << 31;
 
 /// Lets writes through until it is shut; shutting it waits for those that are in flight. So nothing
 /// of this process reaches a file any more once its lock has been released.
 #[derive(Debug, Default)]
-pub(crate) struct Gate(AtomicU32);
+pub(crate) struct WriteGate(AtomicU32);
 
 /// A write that is in flight.
 #[derive(Debug)]
-pub(crate) struct Passage<'g>(&'g Gate);
+pub(crate) struct WritePassage<'g>(&'g WriteGate);
 
-impl Gate {
+impl WriteGate {
     /// `None` once the gate is shut.
-    pub fn enter(&self) -> Option<Passage<'_>> {
-        let passage = Passage(self);
+    pub fn enter(&self) -> Option<WritePassage<'_>> {
+        let passage = WritePassage(self);
         (self.0.fetch_add(1, Ordering::AcqRel) & SHUT == 0).then_some(passage)
     }
 
@@ -151,7 +151,7 @@ impl Gate {
     }
 }
 
-impl Drop for Passage<'_> {
+impl Drop for WritePassage<'_> {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_gate_waits_for_who_is_inside() {
-        let gate = Gate::default();
+        let gate = WriteGate::default();
         let inside = gate.enter().expect("open");
         std::thread::scope(|scope| {
             let shut = scope.spawn(|| gate.shut());

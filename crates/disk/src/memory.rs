@@ -98,8 +98,8 @@ impl Memory {
     }
 
     /// Gives a part (in bytes, whole system pages) back to the system: its bytes are zero
-    /// afterwards, and the memory is had anew at the next use. False where the system does not
-    /// support that: then nothing has changed.
+    /// afterwards, and the system provides memory again at the next use. False where the system
+    /// does not support that: then nothing has changed.
     ///
     /// The caller must be the only one who uses the part.
     pub fn give_back(&self, part: Range<usize>) -> bool {

@@ -25,21 +25,21 @@ const MAX_LINE: usize = 100;
 
 /// The content of a file with two copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
+pub struct MirroredContent {
     pub bytes: Vec<u8>,
     /// Grows by one with each change; 0: of the time before there were two copies.
     pub generation: u64,
     /// Copies that do not have this content, with what is wrong with each. They should be written
-    /// anew.
+    /// again.
     pub stale: Vec<(PathBuf, String)>,
 }
 
 /// What reading found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundCopies {
     /// Neither copy is there.
     Nothing,
-    Whole(Content),
+    Whole(MirroredContent),
     /// At least one copy is there and none is whole.
     Damaged(Damaged),
 }
@@ -72,19 +72,19 @@ pub fn second_copy(path: &Path) -> PathBuf {
 }
 
 /// One copy as it was found.
-enum Copy {
+enum FoundCopy {
     Missing,
     /// Generation and content.
     Whole(u64, Vec<u8>),
     Bad(String, Vec<u8>),
 }
 
-impl Copy {
+impl FoundCopy {
     /// Copies with less are written first.
     fn generation(&self) -> Option<u64> {
         match self {
-            Copy::Whole(generation, _) => Some(*generation),
-            Copy::Missing | Copy::Bad(..) => None,
+            FoundCopy::Whole(generation, _) => Some(*generation),
+            FoundCopy::Missing | FoundCopy::Bad(..) => None,
         }
     }
 }
@@ -98,58 +98,62 @@ pub fn read(
     disk: &dyn Disk,
     path: &Path,
     is_old: &dyn Fn(&[u8]) -> bool,
-) -> Result<Found, DiskError> {
+) -> Result<FoundCopies, DiskError> {
     let paths = [path.to_path_buf(), second_copy(path)];
     let copies = [read_copy(disk, &paths[0], is_old)?, read_copy(disk, &paths[1], is_old)?];
-    let newest = copies.iter().filter_map(Copy::generation).max();
+    let newest = copies.iter().filter_map(FoundCopy::generation).max();
     let Some(newest) = newest else { return Ok(nothing_whole(paths, copies)) };
     let (mut bytes, mut stale) = (None, Vec::new());
     for (path, copy) in paths.into_iter().zip(copies) {
         match copy {
-            Copy::Whole(generation, content) if generation == newest && bytes.is_none() => {
+            FoundCopy::Whole(generation, content) if generation == newest && bytes.is_none() => {
                 bytes = Some(content);
             }
-            Copy::Whole(generation, content) if generation == newest => {
+            FoundCopy::Whole(generation, content) if generation == newest => {
                 // Two contents of one generation cannot come from `write`; the first copy is as
                 // good as the second.
                 if bytes.as_ref() != Some(&content) {
                     stale.push((path, "it has another content of the same generation".into()));
                 }
             }
-            Copy::Whole(..) => stale.push((path, "it is older than its other copy".into())),
-            Copy::Missing => stale.push((path, MISSING.into())),
-            Copy::Bad(reason, _) => stale.push((path, reason)),
+            FoundCopy::Whole(..) => stale.push((path, "it is older than its other copy".into())),
+            FoundCopy::Missing => stale.push((path, MISSING.into())),
+            FoundCopy::Bad(reason, _) => stale.push((path, reason)),
         }
     }
-    Ok(Found::Whole(Content { bytes: bytes.unwrap_or_default(), generation: newest, stale }))
+    Ok(FoundCopies::Whole(MirroredContent {
+        bytes: bytes.unwrap_or_default(),
+        generation: newest,
+        stale,
+    }))
 }
 
-fn nothing_whole(paths: [PathBuf; 2], copies: [Copy; 2]) -> Found {
+fn nothing_whole(paths: [PathBuf; 2], copies: [FoundCopy; 2]) -> FoundCopies {
     let mut damaged = Damaged { reasons: Vec::new(), remains: Vec::new() };
     for (path, copy) in paths.into_iter().zip(copies) {
-        if let Copy::Bad(reason, remains) = copy {
+        if let FoundCopy::Bad(reason, remains) = copy {
             damaged.reasons.push((path, reason));
             damaged.remains.push(remains);
         }
     }
-    if damaged.reasons.is_empty() { Found::Nothing } else { Found::Damaged(damaged) }
+    if damaged.reasons.is_empty() { FoundCopies::Nothing } else { FoundCopies::Damaged(damaged) }
 }
 
 fn read_copy(
     disk: &dyn Disk,
     path: &Path,
     is_old: &dyn Fn(&[u8]) -> bool,
-) -> Result<Copy, DiskError> {
+) -> Result<FoundCopy, DiskError> {
     let bytes = match disk.read_small(path) {
         Ok(bytes) => bytes,
-        Err(DiskError::NotFound { .. }) => return Ok(Copy::Missing),
+        Err(DiskError::NotFound { .. }) => return Ok(FoundCopy::Missing),
         Err(DiskError::Crashed) => return Err(DiskError::Crashed),
-        Err(e) => return Ok(Copy::Bad(e.to_string(), Vec::new())),
+        Err(e) => return Ok(FoundCopy::Bad(e.to_string(), Vec::new())),
     };
     Ok(match unframed(&bytes) {
-        Ok((generation, content)) => Copy::Whole(generation, content.to_vec()),
-        Err(_) if is_old(&bytes) => Copy::Whole(0, bytes),
-        Err(reason) => Copy::Bad(reason.into(), bytes),
+        Ok((generation, content)) => FoundCopy::Whole(generation, content.to_vec()),
+        Err(_) if is_old(&bytes) => FoundCopy::Whole(0, bytes),
+        Err(reason) => FoundCopy::Bad(reason.into(), bytes),
     })
 }
 

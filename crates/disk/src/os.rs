@@ -19,8 +19,8 @@ use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::{DiskError, Op, failure, failure_std};
-use crate::kernel::Handle;
-use crate::lock::{self, FileLock, Gate};
+use crate::kernel::FileHandle;
+use crate::lock::{self, FileLock, WriteGate};
 use crate::stats::FileStats;
 use crate::transfer::IoOptions;
 use crate::volume::{Volume, volume_of};
@@ -128,14 +128,14 @@ impl OsDisk {
         if writes {
             *self.open.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
         }
-        let handle = Handle {
+        let handle = FileHandle {
             path: path.to_path_buf(),
             fd,
             direct: is_direct,
             sectors: found.sectors,
             backend: self.io.backend,
             stats: FileStats::default(),
-            gate: Gate::default(),
+            gate: WriteGate::default(),
         };
         if !writes {
             handle.gate.shut();

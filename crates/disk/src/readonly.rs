@@ -173,13 +173,13 @@ impl Disk for ReadOnlyDisk {
 }
 
 fn overlaid(base: Arc<dyn BlockFile>) -> Result<Arc<dyn BlockFile>, DiskError> {
-    let content = RwLock::new(Content { len: base.len()?, sectors: BTreeMap::new() });
-    Ok(Arc::new(Overlaid { base, content }))
+    let content = RwLock::new(WrittenContent { len: base.len()?, sectors: BTreeMap::new() });
+    Ok(Arc::new(OverlaidFile { base, content }))
 }
 
 /// What was written to a file.
 #[derive(Debug)]
-struct Content {
+struct WrittenContent {
     len: u64,
     /// By sector number.
     sectors: BTreeMap<u64, Box<[u8]>>,
@@ -187,22 +187,22 @@ struct Content {
 
 /// A file that is only read, with what was written to it on top.
 #[derive(Debug)]
-struct Overlaid {
+struct OverlaidFile {
     base: Arc<dyn BlockFile>,
-    content: RwLock<Content>,
+    content: RwLock<WrittenContent>,
 }
 
-impl Overlaid {
+impl OverlaidFile {
     fn sector(&self) -> usize {
         self.base.sectors().logical as usize
     }
 
-    fn change(&self, change: impl FnOnce(&mut Content)) {
+    fn change(&self, change: impl FnOnce(&mut WrittenContent)) {
         change(&mut self.content.write().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl BlockFile for Overlaid {
+impl BlockFile for OverlaidFile {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError> {
         check_aligned(self.path(), self.sectors(), offset, buf)?;
         let content = self.content.read().unwrap_or_else(PoisonError::into_inner);

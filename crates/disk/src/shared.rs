@@ -35,15 +35,15 @@ const BYTES_AHEAD: usize = 256;
 const ITEMS_AHEAD: usize = 16;
 
 #[derive(Clone, Copy)]
-struct State {
+struct FillState {
     used: usize,
     items: usize,
     phase: u64,
 }
 
-impl State {
-    fn unpack(word: u64) -> State {
-        State {
+impl FillState {
+    fn unpack(word: u64) -> FillState {
+        FillState {
             used: (word & ((1 << USED_BITS) - 1)) as usize,
             items: ((word >> USED_BITS) & ((1 << ITEM_BITS) - 1)) as usize,
             phase: word >> PHASE_SHIFT,
@@ -85,7 +85,7 @@ impl SharedBuf {
         assert!(len <= 1 << 16 && items < 1 << ITEM_BITS, "shared buffer too large");
         let buffer = SharedBuf {
             mem: AlignedBuf::new(len),
-            state: AtomicU64::new(State { used: 0, items: 0, phase: SEALED }.pack()),
+            state: AtomicU64::new(FillState { used: 0, items: 0, phase: SEALED }.pack()),
             filled: AtomicU32::new(0),
             ranges: (0..items).map(|_| AtomicU32::new(0)).collect(),
             front: 0,
@@ -118,12 +118,12 @@ impl SharedBuf {
             limit.saturating_sub(item_cost) <= u16::MAX as usize,
             "items would end too far behind"
         );
-        let old = State::unpack(*self.state.get_mut());
+        let old = FillState::unpack(*self.state.get_mut());
         for range in &mut self.ranges[..old.items] {
             *range.get_mut() = 0;
         }
         *self.filled.get_mut() = 0;
-        *self.state.get_mut() = State { used: front, items: 0, phase: OPEN }.pack();
+        *self.state.get_mut() = FillState { used: front, items: 0, phase: OPEN }.pack();
         self.front = front;
         self.limit = limit;
         self.item_cost = item_cost;
@@ -132,10 +132,10 @@ impl SharedBuf {
     /// Claims `len` bytes for one item. The claim must be filled; until then the buffer is not
     /// complete.
     #[inline]
-    pub fn claim(&self, len: usize) -> Result<Claim<'_>, ClaimError> {
+    pub fn claim(&self, len: usize) -> Result<RangeClaim<'_>, ClaimError> {
         let mut word = self.state.load(Ordering::Relaxed);
         loop {
-            let now = State::unpack(word);
+            let now = FillState::unpack(word);
             if now.phase != OPEN {
                 return Err(ClaimError::Sealed);
             }
@@ -144,7 +144,7 @@ impl SharedBuf {
             if need > self.limit || now.items >= self.ranges.len() {
                 return Err(ClaimError::Full);
             }
-            let next = State { used: now.used + len, items: now.items + 1, phase: OPEN };
+            let next = FillState { used: now.used + len, items: now.items + 1, phase: OPEN };
             match self.state.compare_exchange_weak(
                 word,
                 next.pack(),
@@ -153,7 +153,7 @@ impl SharedBuf {
             ) {
                 Ok(_) => {
                     self.prefetch_behind(next);
-                    return Ok(Claim { buf: self, at: now.used, len, item: now.items });
+                    return Ok(RangeClaim { buf: self, at: now.used, len, item: now.items });
                 }
                 Err(current) => word = current,
             }
@@ -164,7 +164,7 @@ impl SharedBuf {
     /// of the caches, and the atomic step that publishes an item waits until all its bytes are
     /// written.
     #[inline]
-    fn prefetch_behind(&self, state: State) {
+    fn prefetch_behind(&self, state: FillState) {
         let at = (state.used + BYTES_AHEAD).min(self.mem.len() - 1);
         prefetch_to_write(self.mem.base().as_ptr().wrapping_add(at));
         if let Some(range) = self.ranges.get(state.items + ITEMS_AHEAD) {
@@ -177,11 +177,11 @@ impl SharedBuf {
     pub fn seal(&self) -> Option<usize> {
         let mut word = self.state.load(Ordering::Relaxed);
         loop {
-            let now = State::unpack(word);
+            let now = FillState::unpack(word);
             if now.phase != OPEN {
                 return None;
             }
-            let next = State { phase: SEALED, ..now };
+            let next = FillState { phase: SEALED, ..now };
             match self.state.compare_exchange_weak(
                 word,
                 next.pack(),
@@ -196,17 +196,17 @@ impl SharedBuf {
 
     /// Number of items claimed so far.
     pub fn items(&self) -> usize {
-        State::unpack(self.state.load(Ordering::Acquire)).items
+        FillState::unpack(self.state.load(Ordering::Acquire)).items
     }
 
     /// Offset of the end of the last claimed item.
     pub fn used(&self) -> usize {
-        State::unpack(self.state.load(Ordering::Acquire)).used
+        FillState::unpack(self.state.load(Ordering::Acquire)).used
     }
 
     /// True if the buffer is sealed and every claim is filled.
     pub fn is_complete(&self) -> bool {
-        let now = State::unpack(self.state.load(Ordering::Acquire));
+        let now = FillState::unpack(self.state.load(Ordering::Acquire));
         now.phase != OPEN && self.filled.load(Ordering::Acquire) as usize == now.used - self.front
     }
 
@@ -239,11 +239,11 @@ impl SharedBuf {
         if !self.is_complete() {
             return None;
         }
-        let now = State::unpack(self.state.load(Ordering::Acquire));
+        let now = FillState::unpack(self.state.load(Ordering::Acquire));
         if now.phase != SEALED || now.used == 0 {
             return None;
         }
-        let finishing = State { phase: FINISHING, ..now };
+        let finishing = FillState { phase: FINISHING, ..now };
         self.state
             .compare_exchange(now.pack(), finishing.pack(), Ordering::AcqRel, Ordering::Relaxed)
             .ok()?;
@@ -259,13 +259,13 @@ impl SharedBuf {
             )
         };
         let result = f(front, middle, back);
-        self.state.store(State { phase: FINISHED, ..now }.pack(), Ordering::Release);
+        self.state.store(FillState { phase: FINISHED, ..now }.pack(), Ordering::Release);
         Some(result)
     }
 
     /// The whole buffer, once finished.
     pub fn bytes(&self) -> Option<&[u8]> {
-        let now = State::unpack(self.state.load(Ordering::Acquire));
+        let now = FillState::unpack(self.state.load(Ordering::Acquire));
         // In the phase FINISHED no writer is left until reset(&mut self).
         (now.phase == FINISHED).then_some(&self.mem[..])
     }
@@ -273,7 +273,7 @@ impl SharedBuf {
 
 impl fmt::Debug for SharedBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let now = State::unpack(self.state.load(Ordering::Relaxed));
+        let now = FillState::unpack(self.state.load(Ordering::Relaxed));
         f.debug_struct("SharedBuf")
             .field("used", &now.used)
             .field("items", &now.items)
@@ -284,14 +284,14 @@ impl fmt::Debug for SharedBuf {
 
 /// The right to fill one range of a [`SharedBuf`].
 #[derive(Debug)]
-pub struct Claim<'a> {
+pub struct RangeClaim<'a> {
     buf: &'a SharedBuf,
     at: usize,
     len: usize,
     item: usize,
 }
 
-impl Claim<'_> {
+impl RangeClaim<'_> {
     /// Index of the item, from 0.
     pub fn item(&self) -> usize {
         self.item
@@ -321,7 +321,7 @@ impl Claim<'_> {
     }
 }
 
-impl Drop for Claim<'_> {
+impl Drop for RangeClaim<'_> {
     /// Publishes the item, filled or not: an abandoned claim must not keep the buffer incomplete
     /// for ever.
     #[inline]

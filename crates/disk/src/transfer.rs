@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use crate::data::Data;
 use crate::error::Op;
-use crate::kernel::Handle;
-use crate::lock::Passage;
+use crate::kernel::FileHandle;
+use crate::lock::WritePassage;
 use crate::port::{Completion, IoBackend, Port};
 use crate::{BlockFile, DiskError};
 
@@ -47,7 +47,7 @@ pub enum Launch<'a> {
 
 /// A file that the kernel reads and writes.
 #[derive(Clone, Copy)]
-pub struct KernelFile<'a>(pub(crate) &'a Handle);
+pub struct KernelFile<'a>(pub(crate) &'a FileHandle);
 
 /// The clock of a device that itself decides when a request is done.
 pub trait Timer: Sync {
@@ -62,23 +62,23 @@ pub trait Timer: Sync {
     fn end_wait(&self);
     /// The request has succeeded: counts it in the file's statistics. `took`: the time since it was
     /// put in flight; `waited`: since the caller has had nothing else to do than to wait.
-    fn count(&self, due: u64, request: Counted, took: Duration, waited: Duration);
+    fn count(&self, due: u64, request: CountedRequest, took: Duration, waited: Duration);
 }
 
 /// What a timer counts of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Counted {
+pub struct CountedRequest {
     pub write: bool,
     pub offset: u64,
     pub bytes: u64,
 }
 
 /// Called at the end of each request with its number in the batch, the request and the result.
-pub type Done<'a, 'f> = dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>) + 'f;
+pub type RequestDone<'a, 'f> = dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>) + 'f;
 
 /// Puts all requests in flight, as many at a time as their devices take, and calls `done` with the
 /// number of each that has ended, in any order. Returns when all have.
-pub fn transfer<'a>(requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
+pub fn transfer<'a>(requests: &mut [Request<'a>], done: &mut RequestDone<'a, '_>) {
     // A single request needs no queue.
     let alone = requests.len() == 1;
     let mut batch = Batch::new(requests);
@@ -90,13 +90,13 @@ pub fn transfer<'a>(requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
 
 /// The requests of one device that are waiting, in the order of the batch, and how many are in
 /// flight.
-struct Lane {
+struct DeviceLane {
     depth: usize,
     waiting: std::vec::IntoIter<u32>,
     in_flight: usize,
 }
 
-fn lanes(requests: &[Request<'_>]) -> Vec<Lane> {
+fn lanes(requests: &[Request<'_>]) -> Vec<DeviceLane> {
     let mut lanes: Vec<(u64, usize, Vec<u32>)> = Vec::new();
     for (i, request) in requests.iter().enumerate() {
         let device = request.file.device();
@@ -110,7 +110,7 @@ fn lanes(requests: &[Request<'_>]) -> Vec<Lane> {
         });
         lanes[at].2.push(i as u32);
     }
-    let lane = |(_, depth, waiting): (u64, usize, Vec<u32>)| Lane {
+    let lane = |(_, depth, waiting): (u64, usize, Vec<u32>)| DeviceLane {
         depth,
         waiting: waiting.into_iter(),
         in_flight: 0,
@@ -126,17 +126,17 @@ struct Flight<'a> {
     timer: Option<(&'a dyn Timer, u64)>,
     held: Option<u64>,
     /// For a write: the file is not released before it has ended.
-    passage: Option<Passage<'a>>,
+    passage: Option<WritePassage<'a>>,
 }
 
 /// A timed request whose bytes are moved. The earliest moment compares as the greatest, as the heap
 /// needs it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Due(std::cmp::Reverse<u64>, u32);
+struct TimedRequest(std::cmp::Reverse<u64>, u32);
 
 /// The state of one call of [`transfer`].
 struct Batch<'a> {
-    lanes: Vec<Lane>,
+    lanes: Vec<DeviceLane>,
     flights: Vec<Option<Flight<'a>>>,
     // Dropped before the requests, which the caller owns: waits for what the kernel has.
     port: Option<Port>,
@@ -144,7 +144,7 @@ struct Batch<'a> {
     /// moment (`due`).
     in_kernel: usize,
     held: Vec<u32>,
-    due: BinaryHeap<Due>,
+    due: BinaryHeap<TimedRequest>,
     ended: usize,
     completions: Vec<Completion>,
     /// When the caller last began to wait.
@@ -167,7 +167,12 @@ impl<'a> Batch<'a> {
     }
 
     /// Puts in flight what the devices take, one request of each device in turn.
-    fn launch(&mut self, requests: &mut [Request<'a>], alone: bool, done: &mut Done<'a, '_>) {
+    fn launch(
+        &mut self,
+        requests: &mut [Request<'a>],
+        alone: bool,
+        done: &mut RequestDone<'a, '_>,
+    ) {
         let mut some = true;
         while std::mem::take(&mut some) {
             for at in 0..self.lanes.len() {
@@ -245,7 +250,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Waits until at least one request has ended, and ends those that have.
-    fn land(&mut self, requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
+    fn land(&mut self, requests: &mut [Request<'a>], done: &mut RequestDone<'a, '_>) {
         self.waits_since = Instant::now();
         if !self.held.is_empty() {
             let next = requests[self.held[0] as usize].file.next_to_land(self.held.len());
@@ -304,12 +309,12 @@ impl<'a> Batch<'a> {
         i: u32,
         request: &mut Request<'a>,
         result: Result<(), DiskError>,
-        done: &mut Done<'a, '_>,
+        done: &mut RequestDone<'a, '_>,
     ) {
         let timer = self.flights[i as usize].as_ref().and_then(|flight| flight.timer);
         match timer.filter(|_| result.is_ok()) {
             Some((_, due)) => {
-                self.due.push(Due(std::cmp::Reverse(due), i));
+                self.due.push(TimedRequest(std::cmp::Reverse(due), i));
             }
             None => self.end(i, request, result, done),
         }
@@ -320,7 +325,7 @@ impl<'a> Batch<'a> {
         i: u32,
         request: &mut Request<'a>,
         result: Result<(), DiskError>,
-        done: &mut Done<'a, '_>,
+        done: &mut RequestDone<'a, '_>,
     ) {
         let Some(flight) = self.flights[i as usize].take() else {
             unreachable!("a request ends once")
@@ -333,7 +338,7 @@ impl<'a> Batch<'a> {
                 (request.data.is_write(), request.data.len(), flight.start.elapsed());
             match (flight.timer, flight.kernel) {
                 (Some((timer, due)), _) => {
-                    let counted = Counted { write, offset: request.offset, bytes };
+                    let counted = CountedRequest { write, offset: request.offset, bytes };
                     timer.count(due, counted, took, self.waits_since.elapsed());
                 }
                 (None, Some(file)) => file.0.count(write, request.offset, bytes, took),

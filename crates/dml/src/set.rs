@@ -15,7 +15,7 @@ use bind::scope::Clause;
 use bind::select_list::compound;
 use catalog::TableDef;
 use catalog::statistics::column_bit;
-use expr::{ColId, Expr, Label, Manner, Typed, bind_ops};
+use expr::{ColId, ErrorRules, Expr, Label, Typed, bind_ops};
 use logical::slots::slots;
 use logical::tree::Get;
 use storage::TableStore;
@@ -227,6 +227,6 @@ fn own(get: &Get, at: usize) -> Typed {
         collation: def.collation,
         label: Label::Implicit,
         dialect: None,
-        manner: Manner::default(),
+        manner: ErrorRules::default(),
     }
 }

@@ -11,7 +11,7 @@ use exec::operators::RowSet;
 use exec::operators::rt::Rt;
 use exec::operators::scan::{ReadAgain, Scan};
 use expr::key::{KeySet, encode};
-use expr::{Pred, Told};
+use expr::{ConditionResult, Pred};
 use logical::tree::TopSpec;
 use pages::TxnId;
 use plan::nodes::{Plan, ScanPlan};
@@ -206,12 +206,12 @@ impl<'p> Pages<'p> {
                 continue;
             }
             let told = scan.tell(plan, i);
-            if told == Told::NotTrue {
+            if told == ConditionResult::NotTrue {
                 continue;
             }
             let slots = self.slots.push_row();
             plan.store.columns(self.db, page.row(i), &plan.columns[..plan.tested], slots)?;
-            if told == Told::Nothing
+            if told == ConditionResult::Nothing
                 && let Some(pred) = &plan.pred
                 && !pred.is_true(slots, rt)?
             {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::look::{Look, byte_pieces, pieces};
+use types::look::{CancelCheck, byte_pieces, pieces};
 use types::{SqlError, Value};
 
 use crate::operators::spill::{Run, RunReader, SpillFile};
@@ -33,7 +33,7 @@ impl ParkedValue {
     pub fn park(
         files: &Arc<RunFiles>,
         value: &Value,
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<Option<ParkedValue>, SqlError> {
         let (is_text, len) = match value {
             Value::Str(text) => (true, text.len()),
@@ -68,7 +68,7 @@ impl ParkedValue {
     ///
     /// # Errors
     /// 823 the disk fails, 824 it has something else; what `look` says.
-    pub fn load(&self, look: Look<'_>) -> Result<Value, SqlError> {
+    pub fn load(&self, look: CancelCheck<'_>) -> Result<Value, SqlError> {
         let mut reader = self.file.reader(self.run, READ);
         let value = if self.is_text {
             self.text(&mut reader, look)?
@@ -78,7 +78,7 @@ impl ParkedValue {
         if reader.advance(&self.file)? { Err(self.file.damaged()) } else { Ok(value) }
     }
 
-    fn text(&self, reader: &mut RunReader, look: Look<'_>) -> Result<Value, SqlError> {
+    fn text(&self, reader: &mut RunReader, look: CancelCheck<'_>) -> Result<Value, SqlError> {
         let mut text = CompactString::with_capacity(self.len);
         while text.len() < self.len && reader.advance(&self.file)? {
             look()?;
@@ -88,7 +88,7 @@ impl ParkedValue {
         if text.len() == self.len { Ok(Value::Str(text)) } else { Err(self.file.damaged()) }
     }
 
-    fn binary(&self, reader: &mut RunReader, look: Look<'_>) -> Result<Value, SqlError> {
+    fn binary(&self, reader: &mut RunReader, look: CancelCheck<'_>) -> Result<Value, SqlError> {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, self.len).collect();
         let place =
             Arc::get_mut(&mut bytes).ok_or_else(|| SqlError::internal("a new value is shared"))?;
@@ -166,7 +166,7 @@ mod tests {
         let disk = SimDisk::new(1);
         let files = test_files::run_files(&disk);
         let before = run_files(&disk);
-        let stop: Look<'_> = &|| Err(SqlError::new(3617, 16, 1, "stop"));
+        let stop: CancelCheck<'_> = &|| Err(SqlError::new(3617, 16, 1, "stop"));
         for value in values().into_iter().take(4) {
             let refused = ParkedValue::park(&files, &value, stop).map(|_| ()).map_err(|e| e.number);
             assert_eq!((refused, run_files(&disk)), (Err(3617), before));

@@ -131,11 +131,11 @@ pub struct Aggregate {
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     seen: Option<HashSet<ValueKey>>,
-    state: State,
+    state: AggregateState,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum AggregateState {
     Count(i64),
     Exact {
         sum: i128,
@@ -170,17 +170,21 @@ enum State {
 impl Aggregate {
     /// A state for a new group.
     pub fn start(&self) -> Accumulator {
-        let exact = |scale| State::Exact { sum: 0, scale, n: 0 };
+        let exact = |scale| AggregateState::Exact { sum: 0, scale, n: 0 };
         let state = match (self.kind, self.ty) {
-            (AggKind::Count | AggKind::CountBig, _) => State::Count(0),
-            (AggKind::Sum | AggKind::Avg, DataType::Float) => State::Float { sum: 0.0, n: 0 },
+            (AggKind::Count | AggKind::CountBig, _) => AggregateState::Count(0),
+            (AggKind::Sum | AggKind::Avg, DataType::Float) => {
+                AggregateState::Float { sum: 0.0, n: 0 }
+            }
             (AggKind::Sum | AggKind::Avg, DataType::Decimal { .. }) => exact(u8::MAX),
             (AggKind::Sum | AggKind::Avg, _) => exact(0),
-            (AggKind::Min | AggKind::Max, _) => State::Extreme(Value::Null),
-            (AggKind::StringAgg, _) => State::Text { parts: Vec::new(), separator: None },
-            (kind, _) if kind.is_percentile() => State::Values { list: Vec::new(), share: 0.0 },
-            (AggKind::ChecksumAgg, _) => State::Checksum { value: 0, any: false },
-            _ => State::Spread { mean: 0.0, squares: 0.0, n: 0 },
+            (AggKind::Min | AggKind::Max, _) => AggregateState::Extreme(Value::Null),
+            (AggKind::StringAgg, _) => AggregateState::Text { parts: Vec::new(), separator: None },
+            (kind, _) if kind.is_percentile() => {
+                AggregateState::Values { list: Vec::new(), share: 0.0 }
+            }
+            (AggKind::ChecksumAgg, _) => AggregateState::Checksum { value: 0, any: false },
+            _ => AggregateState::Spread { mean: 0.0, squares: 0.0, n: 0 },
         };
         Accumulator { seen: self.distinct.then(HashSet::new), state }
     }
@@ -193,7 +197,7 @@ impl Aggregate {
         rt: &mut dyn Env,
     ) -> Result<(), SqlError> {
         let Some(arg) = &self.arg else {
-            if let State::Count(n) = &mut acc.state {
+            if let AggregateState::Count(n) = &mut acc.state {
                 *n += 1;
             }
             return Ok(());
@@ -212,32 +216,32 @@ impl Aggregate {
             rt.reserve(bytes)?;
         }
         match &mut acc.state {
-            State::Count(n) => *n += 1,
-            State::Exact { sum, scale, n } => add_exact(sum, scale, n, value, self.ty)?,
-            State::Float { sum, n } => {
+            AggregateState::Count(n) => *n += 1,
+            AggregateState::Exact { sum, scale, n } => add_exact(sum, scale, n, value, self.ty)?,
+            AggregateState::Float { sum, n } => {
                 *sum += to_f64(value);
                 *n += 1;
             }
-            State::Spread { mean, squares, n } => {
+            AggregateState::Spread { mean, squares, n } => {
                 *n += 1;
                 let x = to_f64(value);
                 let delta = x - *mean;
                 *mean += delta / *n as f64;
                 *squares += delta * (x - *mean);
             }
-            State::Extreme(best) => self.keep_better(best, value),
-            State::Checksum { value: sum, any } => {
+            AggregateState::Extreme(best) => self.keep_better(best, value),
+            AggregateState::Checksum { value: sum, any } => {
                 *sum ^= value.as_i64().unwrap_or(0) as i32;
                 *any = true;
             }
-            State::Values { list, share } => {
+            AggregateState::Values { list, share } => {
                 if list.is_empty() {
                     *share = share_of(self.separator.as_ref(), row, rt)?;
                 }
                 rt.reserve(std::mem::size_of::<Value>() + value.heap_bytes())?;
                 list.push(value.clone());
             }
-            State::Text { .. } => {
+            AggregateState::Text { .. } => {
                 let text = value.as_str().unwrap_or("").into();
                 self.add_text(acc, text, row, rt)?;
             }
@@ -256,7 +260,7 @@ impl Aggregate {
         for (key, _) in &self.order {
             keys.push(key.eval(row, rt)?);
         }
-        let State::Text { parts, separator } = &mut acc.state else { return Ok(()) };
+        let AggregateState::Text { parts, separator } = &mut acc.state else { return Ok(()) };
         if separator.is_none()
             && let Some(e) = &self.separator
         {
@@ -277,10 +281,11 @@ impl Aggregate {
             "states of DISTINCT are not merged"
         );
         match (&mut acc.state, &other.state) {
-            (State::Count(n), State::Count(more)) => *n += more,
-            (State::Exact { sum, scale, n }, State::Exact { sum: more, scale: their, n: m })
-                if *m > 0 =>
-            {
+            (AggregateState::Count(n), AggregateState::Count(more)) => *n += more,
+            (
+                AggregateState::Exact { sum, scale, n },
+                AggregateState::Exact { sum: more, scale: their, n: m },
+            ) if *m > 0 => {
                 let overflow = || SqlError::overflow(self.ty);
                 if *n == 0 {
                     *scale = *their;
@@ -297,13 +302,13 @@ impl Aggregate {
                 *sum = sum.checked_add(more).ok_or_else(overflow)?;
                 *n += m;
             }
-            (State::Float { sum, n }, State::Float { sum: more, n: m }) => {
+            (AggregateState::Float { sum, n }, AggregateState::Float { sum: more, n: m }) => {
                 *sum += more;
                 *n += m;
             }
             (
-                State::Spread { mean, squares, n },
-                State::Spread { mean: other, squares: s, n: m },
+                AggregateState::Spread { mean, squares, n },
+                AggregateState::Spread { mean: other, squares: s, n: m },
             ) if *m > 0 => {
                 // Chan, Golub, LeVeque (1979): the pairwise form of Welford's update.
                 let (a, b, delta) = (*n as f64, *m as f64, other - *mean);
@@ -311,18 +316,29 @@ impl Aggregate {
                 *mean += delta * b / (a + b);
                 *n += m;
             }
-            (State::Extreme(best), State::Extreme(value)) => self.keep_better(best, value),
-            (State::Checksum { value, any }, State::Checksum { value: more, any: some }) => {
+            (AggregateState::Extreme(best), AggregateState::Extreme(value)) => {
+                self.keep_better(best, value)
+            }
+            (
+                AggregateState::Checksum { value, any },
+                AggregateState::Checksum { value: more, any: some },
+            ) => {
                 *value ^= more;
                 *any |= some;
             }
-            (State::Values { list, share }, State::Values { list: more, share: theirs }) => {
+            (
+                AggregateState::Values { list, share },
+                AggregateState::Values { list: more, share: theirs },
+            ) => {
                 if list.is_empty() {
                     *share = *theirs;
                 }
                 list.extend(more.iter().cloned());
             }
-            (State::Text { parts, separator }, State::Text { parts: more, separator: theirs }) => {
+            (
+                AggregateState::Text { parts, separator },
+                AggregateState::Text { parts: more, separator: theirs },
+            ) => {
                 parts.extend(more.iter().cloned());
                 if separator.is_none() {
                     separator.clone_from(theirs);
@@ -345,23 +361,25 @@ impl Aggregate {
     /// The group's result.
     pub fn finish(&self, acc: Accumulator) -> Result<Value, SqlError> {
         match acc.state {
-            State::Count(n) if self.kind == AggKind::CountBig => Ok(Value::BigInt(n)),
-            State::Count(n) => {
+            AggregateState::Count(n) if self.kind == AggKind::CountBig => Ok(Value::BigInt(n)),
+            AggregateState::Count(n) => {
                 i32::try_from(n).map(Value::Int).map_err(|_| SqlError::overflow(DataType::Int))
             }
-            State::Exact { n: 0, .. } | State::Float { n: 0, .. } => Ok(Value::Null),
-            State::Exact { sum, scale, n } => self.finish_exact(sum, scale, n),
-            State::Float { sum, n } if self.kind == AggKind::Avg => {
+            AggregateState::Exact { n: 0, .. } | AggregateState::Float { n: 0, .. } => {
+                Ok(Value::Null)
+            }
+            AggregateState::Exact { sum, scale, n } => self.finish_exact(sum, scale, n),
+            AggregateState::Float { sum, n } if self.kind == AggKind::Avg => {
                 Ok(Value::Float(sum / n as f64))
             }
-            State::Float { sum, .. } if sum.is_finite() => Ok(Value::Float(sum)),
-            State::Float { .. } => Err(SqlError::overflow(DataType::Float)),
-            State::Spread { squares, n, .. } => Ok(self.finish_spread(squares, n)),
-            State::Extreme(best) => Ok(best),
-            State::Checksum { any: false, .. } => Ok(Value::Null),
-            State::Checksum { value, .. } => Ok(Value::Int(value)),
-            State::Values { list, share } => Ok(self.finish_percentile(list, share)),
-            State::Text { parts, separator } => {
+            AggregateState::Float { sum, .. } if sum.is_finite() => Ok(Value::Float(sum)),
+            AggregateState::Float { .. } => Err(SqlError::overflow(DataType::Float)),
+            AggregateState::Spread { squares, n, .. } => Ok(self.finish_spread(squares, n)),
+            AggregateState::Extreme(best) => Ok(best),
+            AggregateState::Checksum { any: false, .. } => Ok(Value::Null),
+            AggregateState::Checksum { value, .. } => Ok(Value::Int(value)),
+            AggregateState::Values { list, share } => Ok(self.finish_percentile(list, share)),
+            AggregateState::Text { parts, separator } => {
                 self.finish_text(parts, &separator.unwrap_or_default())
             }
         }

@@ -5,18 +5,19 @@
 mod conditions;
 
 use crate::functions::CallCx;
-use crate::large::{Held, LARGE, check_length, is_conversion};
-use crate::lookup::{BranchLookup, Place};
+use crate::large::{HeldMemory, LARGE, check_length, is_conversion};
+use crate::lookup::{BranchLookup, ConstantPlace};
 use crate::order::ordered;
 use crate::{
-    BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, Manner, Pred, RoutineCall,
+    BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, ErrorRules, Expr, Pred,
+    RoutineCall,
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::convert::ConvertOptions;
 use types::look::GO_ON;
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{CodePage, Collation, DataType, Decimal, Dialect, Look, SqlError, Value, msg};
+use types::{CancelCheck, CodePage, Collation, DataType, Decimal, Dialect, SqlError, Value, msg};
 
 impl Expr {
     /// The value over a row.
@@ -104,7 +105,7 @@ impl Expr {
 /// A copy of a large variable, if there is memory for it.
 #[cold]
 fn copy_of_variable(slot: usize, bytes: usize, rt: &mut dyn Env) -> Result<Value, SqlError> {
-    let mut held = Held::default();
+    let mut held = HeldMemory::default();
     held.add(bytes, rt)?;
     held.release(rt);
     Ok(rt.var(slot))
@@ -128,7 +129,7 @@ pub fn is_arithmetic(error: &SqlError) -> bool {
     matches!(error.number, 220 | 232 | 3623 | 8115 | 8134)
 }
 
-impl Manner {
+impl ErrorRules {
     /// What a conversion's result is in this session.
     #[cold]
     fn settle(
@@ -205,7 +206,7 @@ impl BinaryExpr {
     /// before: text that grows by `@text = @text + ...` is written once for each piece.
     #[inline(never)]
     fn join(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
-        let mut held = Held::default();
+        let mut held = HeldMemory::default();
         let joined = self.joined(row, rt, &mut held);
         held.release(rt);
         let joined = if self.lenient { null_for(joined, rt)? } else { joined? };
@@ -213,7 +214,12 @@ impl BinaryExpr {
         Ok(joined)
     }
 
-    fn joined(&self, row: &[Value], rt: &mut dyn Env, held: &mut Held) -> Result<Value, SqlError> {
+    fn joined(
+        &self,
+        row: &[Value],
+        rt: &mut dyn Env,
+        held: &mut HeldMemory,
+    ) -> Result<Value, SqlError> {
         let (mut first, mut second) = (Value::Null, Value::Null);
         let variable = match &self.left {
             Expr::Var(slot) if rt.var_ref(*slot).is_some() && !self.right.is_volatile() => {
@@ -261,7 +267,12 @@ impl ConvertExpr {
     }
 
     #[inline]
-    fn convert(&self, value: &Value, dialect: Dialect, look: Look<'_>) -> Result<Value, SqlError> {
+    fn convert(
+        &self,
+        value: &Value,
+        dialect: Dialect,
+        look: CancelCheck<'_>,
+    ) -> Result<Value, SqlError> {
         let (page, whole_characters) =
             (self.collation.code_page(), self.collation.counts_characters());
         let (style, mode) = (self.style, self.mode);
@@ -280,7 +291,7 @@ impl ConvertExpr {
         rt: &mut dyn Env,
     ) -> Result<Value, SqlError> {
         let times = if self.from.is_string() && self.to.is_string() { 2 } else { 3 };
-        let mut held = Held::default();
+        let mut held = HeldMemory::default();
         // Nothing is held when it fails.
         held.add(bytes.saturating_mul(times), rt)?;
         let converted = self.convert(value, dialect, &|| rt.check_cancel());
@@ -302,7 +313,7 @@ impl ConvertExpr {
     ) -> Result<Value, SqlError> {
         match result {
             Err(error) if self.or_null && is_conversion(&error) => Ok(Value::Null),
-            result if self.manner == Manner::default() => result,
+            result if self.manner == ErrorRules::default() => result,
             result => self.manner.settle(result, value, rt),
         }
     }
@@ -341,23 +352,28 @@ impl CaseExpr {
             return Ok(lookup.count);
         }
         Ok(match lookup.constants.place(value, c.collation) {
-            Place::At(at) => at,
-            Place::Nowhere => lookup.count,
-            Place::Unknown => 0,
+            ConstantPlace::At(at) => at,
+            ConstantPlace::Nowhere => lookup.count,
+            ConstantPlace::Unknown => 0,
         })
     }
 }
 
 impl CallExpr {
     fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
-        let mut held = Held::default();
+        let mut held = HeldMemory::default();
         let result = self.result(row, rt, &mut held);
         held.release(rt);
         if self.lenient { null_for(result, rt) } else { result }
     }
 
     #[inline]
-    fn result(&self, row: &[Value], rt: &mut dyn Env, held: &mut Held) -> Result<Value, SqlError> {
+    fn result(
+        &self,
+        row: &[Value],
+        rt: &mut dyn Env,
+        held: &mut HeldMemory,
+    ) -> Result<Value, SqlError> {
         let mut args: SmallVec<[Value; 4]> = SmallVec::new();
         let long = self.ty.is_lob() || matches!(self.ty, DataType::Xml | DataType::SqlVariant);
         for arg in &self.args {
@@ -375,7 +391,7 @@ impl CallExpr {
             ty: self.ty,
             types: &self.types,
             collation: self.collation,
-            made: Held::default(),
+            made: HeldMemory::default(),
         };
         let result = (self.function.eval)(&args, &mut cx);
         cx.made.release(cx.rt);

@@ -8,7 +8,7 @@
 //! constants is bounded.
 
 use syntax::ast::CompareOp;
-use types::{CellConstant, CellOrder, Collation, DataType, Parts, RowLayout, Value};
+use types::{CellConstant, CellOrder, Collation, DataType, RowLayout, RowParts, Value};
 
 use crate::lookup::FEW;
 use crate::{CompareExpr, Env, Expr, InListExpr, Pred, mirrored};
@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 64 << 10;
 
 /// What a row's bytes tell of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Told {
+pub enum ConditionResult {
     True,
     /// False, or unknown.
     NotTrue,
@@ -29,7 +29,7 @@ pub enum Told {
 }
 
 /// True, false or unknown; nothing where a value has to be made.
-type Truth = Option<Option<bool>>;
+type KnownTruth = Option<Option<bool>>;
 
 /// The first parts of a condition, in the form of the cells of a table's rows.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ enum CellTest {
 }
 
 /// What the parts of a condition are made with.
-struct Making<'m> {
+struct ConditionMaker<'m> {
     layout: &'m RowLayout,
     /// The table's columns in the slots that the condition names.
     columns: &'m [u16],
@@ -79,7 +79,7 @@ impl InPlace {
         columns: &[u16],
         rt: &mut dyn Env,
     ) -> Option<InPlace> {
-        let mut making = Making { layout, columns, rt, tests: MOST, bytes: MOST_BYTES };
+        let mut making = ConditionMaker { layout, columns, rt, tests: MOST, bytes: MOST_BYTES };
         let mut tests = Vec::new();
         let whole = making.first_parts(pred, &mut tests);
         (!tests.is_empty()).then_some(InPlace { tests, whole })
@@ -106,18 +106,18 @@ impl InPlace {
 
     /// What the bytes of a row of the table tell.
     #[inline]
-    pub fn tell(&self, layout: &RowLayout, row: &[u8]) -> Told {
-        let Ok(parts) = layout.parts(row) else { return Told::Nothing };
+    pub fn tell(&self, layout: &RowLayout, row: &[u8]) -> ConditionResult {
+        let Ok(parts) = layout.parts(row) else { return ConditionResult::Nothing };
         for test in &self.tests {
             match test.truth(layout, &parts) {
                 Some(Some(true)) => {}
-                Some(Some(false)) => return Told::NotTrue,
+                Some(Some(false)) => return ConditionResult::NotTrue,
                 // What follows cannot make it true, nor fail.
-                Some(None) if self.whole => return Told::NotTrue,
-                _ => return Told::Nothing,
+                Some(None) if self.whole => return ConditionResult::NotTrue,
+                _ => return ConditionResult::Nothing,
             }
         }
-        if self.whole { Told::True } else { Told::Nothing }
+        if self.whole { ConditionResult::True } else { ConditionResult::Nothing }
     }
 }
 
@@ -155,7 +155,7 @@ fn column_and_value(c: &CompareExpr) -> Option<(usize, &Expr, CompareOp)> {
     }
 }
 
-impl Making<'_> {
+impl ConditionMaker<'_> {
     /// Adds the parts that a condition begins with; whether they are all of it.
     fn first_parts(&mut self, pred: &Pred, tests: &mut Vec<CellTest>) -> bool {
         if let Pred::And(list) = pred {
@@ -260,7 +260,7 @@ impl Making<'_> {
 }
 
 impl CellTest {
-    fn truth(&self, layout: &RowLayout, parts: &Parts<'_>) -> Truth {
+    fn truth(&self, layout: &RowLayout, parts: &RowParts<'_>) -> KnownTruth {
         match self {
             CellTest::Compare(op, constant) => match layout.compare_cell(parts, constant) {
                 CellOrder::Null => Some(None),
@@ -301,7 +301,12 @@ impl CellTest {
 }
 
 /// AND, which one part that is false decides, or OR, which one that is true does.
-fn combined(list: &[CellTest], decides: bool, layout: &RowLayout, parts: &Parts<'_>) -> Truth {
+fn combined(
+    list: &[CellTest],
+    decides: bool,
+    layout: &RowLayout,
+    parts: &RowParts<'_>,
+) -> KnownTruth {
     let mut truth = Some(!decides);
     for test in list {
         match test.truth(layout, parts)? {

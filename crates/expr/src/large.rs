@@ -2,7 +2,7 @@
 //! Guarantees: a value of a (max) type has at most 2^31-1 bytes as SQL Server counts them; what is
 //! not large asks nobody.
 
-use types::{CodePage, DataType, Look, SqlError, Value, msg};
+use types::{CancelCheck, CodePage, DataType, SqlError, Value, msg};
 
 use crate::Env;
 
@@ -109,19 +109,19 @@ pub fn is_conversion(error: &SqlError) -> bool {
 
 /// Counts what a loop over a large value does, and asks from time to time whether the statement is
 /// to go on.
-pub struct Steps<'l> {
-    look: Look<'l>,
+pub struct StepCounter<'l> {
+    look: CancelCheck<'l>,
     left: usize,
 }
 
-impl<'l> Steps<'l> {
+impl<'l> StepCounter<'l> {
     /// About so many bytes, characters or comparisons are done between two looks: less than a
     /// millisecond.
     const LOOK: usize = 32 << 10;
 
     /// Asks `look`.
-    pub fn new(look: Look<'l>) -> Steps<'l> {
-        Steps { look, left: Steps::LOOK }
+    pub fn new(look: CancelCheck<'l>) -> StepCounter<'l> {
+        StepCounter { look, left: StepCounter::LOOK }
     }
 
     /// So many more are about to be done.
@@ -136,19 +136,19 @@ impl<'l> Steps<'l> {
                 Ok(())
             }
             None => {
-                self.left = Steps::LOOK;
+                self.left = StepCounter::LOOK;
                 (self.look)()
             }
         }
     }
 }
 
-/// What an expression holds while it works with large values: goes back when [`Held::release`] is
-/// called, at the end of the statement otherwise (after an error).
+/// What an expression holds while it works with large values: goes back when
+/// [`HeldMemory::release`] is called, at the end of the statement otherwise (after an error).
 #[derive(Debug, Default)]
-pub struct Held(usize);
+pub struct HeldMemory(usize);
 
-impl Held {
+impl HeldMemory {
     /// A value that is there, or about to be.
     ///
     /// # Errors

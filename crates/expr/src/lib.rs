@@ -41,11 +41,11 @@ use types::ops::BinaryOp as ArithOp;
 use types::{CodePage, Collation, DataType, Value};
 
 pub use env::{Constant, Env};
-pub use in_place::{InPlace, Told};
+pub use in_place::{ConditionResult, InPlace};
 pub use lookup::KeptList;
 pub use parsed::Parsed;
 pub use pred::{CompareExpr, InListExpr, LikeExpr, Pred, QuantifiedExpr, mirrored};
-pub use typed::{Label, Manner, Typed};
+pub use typed::{ErrorRules, Label, Typed};
 
 /// A column's number, unique within a statement, given by the binder.
 pub type ColId = u32;
@@ -100,7 +100,7 @@ pub struct ConvertExpr {
     pub mode: Mode,
     /// TRY_CAST: an error becomes NULL.
     pub or_null: bool,
-    pub manner: Manner,
+    pub manner: ErrorRules,
     /// Of the text that it makes or takes.
     pub collation: Collation,
 }

@@ -37,7 +37,7 @@ enum Keys {
 
 /// Where a value stands among the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConstantPlace {
     /// The number of the first constant that it equals.
     At(usize),
     /// It equals none of them.
@@ -80,16 +80,16 @@ impl Lookup {
 
     /// Where a value that is not NULL stands among the constants; the collation is that of
     /// [`Lookup::of`].
-    pub(crate) fn place(&self, value: &Value, collation: Collation) -> Place {
+    pub(crate) fn place(&self, value: &Value, collation: Collation) -> ConstantPlace {
         let found = match &self.keys {
             Keys::Whole(all) => {
-                let Some(number) = value.as_i64() else { return Place::Unknown };
+                let Some(number) = value.as_i64() else { return ConstantPlace::Unknown };
                 let at = all.binary_search_by_key(&number, |(one, _)| *one);
                 at.ok().map(|at| all[at].1)
             }
             Keys::Texts(all) => {
                 if !matches!(value, Value::Str(_)) || value.heap_bytes() >= LARGE {
-                    return Place::Unknown;
+                    return ConstantPlace::Unknown;
                 }
                 let key = text_key(value, collation);
                 let at = all.binary_search_by(|(one, _)| (**one).cmp(key.as_slice()));
@@ -100,13 +100,13 @@ impl Lookup {
                     .first()
                     .is_some_and(|(first, _)| discriminant(first) == discriminant(value));
                 if !alike {
-                    return Place::Unknown;
+                    return ConstantPlace::Unknown;
                 }
                 let at = all.binary_search_by(|(one, _)| order(one, value, collation));
                 at.ok().map(|at| all[at].1)
             }
         };
-        found.map_or(Place::Nowhere, |at| Place::At(at as usize))
+        found.map_or(ConstantPlace::Nowhere, |at| ConstantPlace::At(at as usize))
     }
 }
 
@@ -191,10 +191,10 @@ mod tests {
     use types::Decimal;
 
     /// Where comparing with one constant after another finds a value.
-    fn compared(constants: &[Value], value: &Value) -> Place {
+    fn compared(constants: &[Value], value: &Value) -> ConstantPlace {
         let equal =
             |one: &Value| ops::compare(value, one, Collation::DEFAULT) == Some(Ordering::Equal);
-        constants.iter().position(equal).map_or(Place::Nowhere, Place::At)
+        constants.iter().position(equal).map_or(ConstantPlace::Nowhere, ConstantPlace::At)
     }
 
     fn check(constants: &[Value], others: &[Value]) {
@@ -250,7 +250,7 @@ mod tests {
         assert!(Lookup::of(&mixed.iter().collect::<Vec<_>>(), Collation::DEFAULT).is_none());
         let numbers: Vec<Value> = (0..20).map(Value::Int).collect();
         let lookup = Lookup::of(&numbers.iter().collect::<Vec<_>>(), Collation::DEFAULT).unwrap();
-        assert_eq!(lookup.place(&Value::str("5"), Collation::DEFAULT), Place::Unknown);
-        assert_eq!(lookup.place(&Value::Float(5.0), Collation::DEFAULT), Place::Unknown);
+        assert_eq!(lookup.place(&Value::str("5"), Collation::DEFAULT), ConstantPlace::Unknown);
+        assert_eq!(lookup.place(&Value::Float(5.0), Collation::DEFAULT), ConstantPlace::Unknown);
     }
 }

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::{Look, SqlError};
-use xml::{Document, NodeRef, Source, Whitespace};
+use types::{CancelCheck, SqlError};
+use xml::{Document, NodeRef, TextSource, Whitespace};
 
 /// A value of type xml, or a row of nodes(), as a tree.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Parsed {
     pub(crate) fn of(
         text: &CompactString,
         known: Option<&Arc<Parsed>>,
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<Arc<Parsed>, SqlError> {
         if let Some(known) = known.filter(|known| known.text == *text) {
             return Ok(known.clone());
@@ -38,7 +38,7 @@ impl Parsed {
         let read = xml::watched(look, |pace| match Document::of_row(text, pace) {
             Some(row) => Ok(row),
             None => {
-                let document = xml::read(text, Source::Bytes, Whitespace::Kept, pace);
+                let document = xml::read(text, TextSource::Bytes, Whitespace::Kept, pace);
                 document.map(|document| (document, NodeRef::ROOT))
             }
         })?;

@@ -72,7 +72,7 @@ fn add_shape(e: &ast::Expr, levels: usize, to: &mut DefaultHasher) {
             parts(&mut both.chain(otherwise.as_deref()));
         }
         K::And(list) | K::Or(list) => parts(&mut list.iter()),
-        // Whose column it is may be left out.
+        // The table of a column may be left out.
         K::Column(column) => add_name(&column.name.value, to),
         K::Variable(name) => add_name(name, to),
         K::Literal(Literal::Integer(n)) => n.hash(to),

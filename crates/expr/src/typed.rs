@@ -6,7 +6,7 @@ use types::{Collation, DataType, Dialect, Value};
 
 /// How a session takes errors of computations; by default each is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct ErrorRules {
     /// ANSI_WARNINGS and ARITHABORT OFF: an arithmetic error becomes NULL.
     pub lenient: bool,
     /// ANSI_WARNINGS OFF: what is too long for a column is cut.
@@ -15,10 +15,10 @@ pub struct Manner {
     pub exact: bool,
 }
 
-impl Manner {
+impl ErrorRules {
     /// That of two sides together.
-    pub(crate) fn with(self, other: Manner) -> Manner {
-        Manner {
+    pub(crate) fn with(self, other: ErrorRules) -> ErrorRules {
+        ErrorRules {
             lenient: self.lenient || other.lenient,
             cuts: self.cuts || other.cuts,
             exact: self.exact || other.exact,
@@ -41,7 +41,7 @@ pub struct Typed {
     /// constants are then computed at once.
     pub dialect: Option<Dialect>,
     /// How the session takes errors of what is computed with it.
-    pub manner: Manner,
+    pub manner: ErrorRules,
 }
 
 /// Where an expression's collation comes from, and so how strong it is.
@@ -85,7 +85,7 @@ impl Typed {
             collation: Collation::DEFAULT,
             label: Label::Default,
             dialect: None,
-            manner: Manner::default(),
+            manner: ErrorRules::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use disk::DiskError;
-use pages::Home;
+use pages::InstanceHome;
 use txn::{Database, FileIdentity, TxnError};
 use types::{SqlError, msg};
 
@@ -304,8 +304,8 @@ impl InstanceCore {
 
     /// For looking at files: recorded places are below this folder, which is right for its own
     /// files alone.
-    fn looking(&self) -> Home {
-        Home { folder: self.paths.root().to_path_buf(), ..Home::default() }
+    fn looking(&self) -> InstanceHome {
+        InstanceHome { folder: self.paths.root().to_path_buf(), ..InstanceHome::default() }
     }
 
     /// How a path is shown that no statement has written: below the folder relative to it.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use access::BTree;
-use catalog::Growth;
+use catalog::GrowthSetting;
 use catalog::db::Db;
 use catalog::settings::DbSettings;
 use catalog::store::SysTrees;
@@ -146,10 +146,10 @@ fn page_id(text: &str) -> Option<PageId> {
     Some(PageId { file: file.parse().ok()?, page: page.parse().ok()? })
 }
 
-pub(super) fn log_growth(growth: Growth) -> wal::Growth {
+pub(super) fn log_growth(growth: GrowthSetting) -> wal::Growth {
     match growth {
-        Growth::Bytes(0) | Growth::Percent(0) => wal::Growth::None,
-        Growth::Bytes(n) => wal::Growth::Bytes(n),
-        Growth::Percent(p) => wal::Growth::Percent(p),
+        GrowthSetting::Bytes(0) | GrowthSetting::Percent(0) => wal::Growth::None,
+        GrowthSetting::Bytes(n) => wal::Growth::Bytes(n),
+        GrowthSetting::Percent(p) => wal::Growth::Percent(p),
     }
 }

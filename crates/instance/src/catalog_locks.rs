@@ -7,13 +7,13 @@ use std::sync::Arc;
 use catalog::{Db, errors};
 use session::state::SessionCore;
 use txn::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::SqlError;
 
 /// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S
 /// for a statement that must see all of it standing still. Errors: 1205, 1222.
 pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Result<(), SqlError> {
-    let locked = core.txn(db)?.lock(What::Schema(0), mode);
+    let locked = core.txn(db)?.lock(LockTarget::Schema(0), mode);
     locked.map_err(|e| errors::db_error(db, &e))
 }
 
@@ -25,12 +25,12 @@ pub fn lock_schema(
     id: i32,
     mode: LockMode,
 ) -> Result<(), SqlError> {
-    let locked = core.txn(db)?.lock(What::Schema(id as u32), mode);
+    let locked = core.txn(db)?.lock(LockTarget::Schema(id as u32), mode);
     locked.map_err(|e| errors::db_error(db, &e))
 }
 
 /// Keeps an object or a type as it is until the transaction ends. Errors: 1205, 1222.
 pub fn hold_object(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), SqlError> {
-    let locked = core.txn(db)?.lock(What::Table(id as u32), LockMode::SchS);
+    let locked = core.txn(db)?.lock(LockTarget::Table(id as u32), LockMode::SchS);
     locked.map_err(|e| errors::db_error(db, &e))
 }

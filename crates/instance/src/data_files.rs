@@ -17,7 +17,7 @@ use crate::file_specs::NewFile;
 use catalog::TEMPDB;
 use catalog::db::{Db, DbStatus};
 use catalog::errors::db_error;
-use catalog::registry::{self, DbEntry, FileEntry, Pending};
+use catalog::registry::{self, DbEntry, FileEntry, PendingFile};
 use session::run_files::remove_left_over;
 
 impl InstanceCore {
@@ -54,7 +54,7 @@ impl InstanceCore {
     }
 
     fn announce_all(&self, db: i32, files: &[FileEntry]) -> Result<(), SqlError> {
-        let new = files.iter().map(|f| Pending { db, path: f.path.clone() });
+        let new = files.iter().map(|f| PendingFile { db, path: f.path.clone() });
         self.pending.lock().extend(new);
         self.write_registry(&self.entries()).inspect_err(|_| self.forget_pending(db, files))
     }
@@ -121,7 +121,7 @@ impl InstanceCore {
             let path = self.paths.root().join(name);
             let used = others.iter().any(|e| e.files.iter().any(|f| f.path == path));
             if !used && self.disk.exists(&path).unwrap_or(false) {
-                self.remove_orphan(Pending { db: TEMPDB, path });
+                self.remove_orphan(PendingFile { db: TEMPDB, path });
             }
         }
     }
@@ -129,7 +129,7 @@ impl InstanceCore {
     /// Removes what was announced for a database and is neither one of these files nor at a place
     /// that another database has taken meanwhile. Whether anything was announced.
     pub(super) fn remove_left(&self, db: i32, keep: &[FileEntry]) -> bool {
-        let left: Vec<Pending> = self.pending.lock().extract_if(.., |p| p.db == db).collect();
+        let left: Vec<PendingFile> = self.pending.lock().extract_if(.., |p| p.db == db).collect();
         let any = !left.is_empty();
         for file in left {
             let kept = keep.iter().any(|f| f.path == file.path);
@@ -143,7 +143,7 @@ impl InstanceCore {
 
     /// Removes a file that nobody has. One that cannot be removed is tried again when its database
     /// goes, and at the next start.
-    pub(super) fn remove_orphan(&self, file: Pending) {
+    pub(super) fn remove_orphan(&self, file: PendingFile) {
         if !self.may_remove(&file.path) {
             let text = format!("'{}' stays: it is another instance's.", file.path.display());
             return self.error_log().write("Server", &text);
@@ -263,7 +263,7 @@ impl InstanceCore {
         db.change_entry(|entry| entry.files.retain(|f| f.file_id != file.file_id));
         self.forget_pending(db.id(), std::slice::from_ref(file));
         // One that stays is in the registry's list again, for the next start.
-        self.remove_orphan(Pending { db: db.id(), path: file.path.clone() });
+        self.remove_orphan(PendingFile { db: db.id(), path: file.path.clone() });
         self.settled(db.id(), &[]);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! File specifications of CREATE and ALTER DATABASE: defaults, units, and the checks that need no
 //! disk.
 
-use catalog::Growth;
+use catalog::GrowthSetting;
 use compact_str::CompactString;
 use syntax::ast::{CreateDatabase, FileGrowth, FileSize, FileSpec, MaxSize};
 use types::{SqlError, msg};
@@ -36,7 +36,7 @@ pub struct NewFile {
     pub size: u64,
     /// Bytes; `None` = until the disk is full.
     pub max_size: Option<u64>,
-    pub growth: Growth,
+    pub growth: GrowthSetting,
     pub log: bool,
 }
 
@@ -160,12 +160,12 @@ pub fn max_bytes(max: Option<MaxSize>) -> Result<Option<u64>, SqlError> {
 }
 
 /// FILEGROWTH with its default.
-pub fn growth_of(growth: Option<FileGrowth>) -> Result<Growth, SqlError> {
+pub fn growth_of(growth: Option<FileGrowth>) -> Result<GrowthSetting, SqlError> {
     Ok(match growth {
-        None => Growth::Bytes(DEFAULT_GROWTH),
-        Some(FileGrowth::Size(size)) => Growth::Bytes(round_up(bytes(size)?)),
+        None => GrowthSetting::Bytes(DEFAULT_GROWTH),
+        Some(FileGrowth::Size(size)) => GrowthSetting::Bytes(round_up(bytes(size)?)),
         Some(FileGrowth::Percent(percent)) => {
-            Growth::Percent(u32::try_from(percent).unwrap_or(u32::MAX))
+            GrowthSetting::Percent(u32::try_from(percent).unwrap_or(u32::MAX))
         }
     })
 }
@@ -175,13 +175,13 @@ pub fn check_limits(
     name: &str,
     size: u64,
     max: Option<u64>,
-    growth: Growth,
+    growth: GrowthSetting,
 ) -> Result<(), SqlError> {
     let Some(max) = max else { return Ok(()) };
     if max < size {
         return Err(SqlError::of(msg::MAXSIZE_BELOW_SIZE, [&name]));
     }
-    if matches!(growth, Growth::Bytes(step) if step > max) {
+    if matches!(growth, GrowthSetting::Bytes(step) if step > max) {
         return Err(SqlError::of(msg::FILEGROWTH_OVER_MAXSIZE, [&name]));
     }
     Ok(())

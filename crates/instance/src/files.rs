@@ -27,7 +27,7 @@ use super::file_errors::disk_error;
 use super::open_error::OpenError;
 use super::waits::FileReports;
 use catalog::counters::Counters;
-use catalog::db::{Db, DbStatus, Open};
+use catalog::db::{Db, DbStatus, OpenStorage};
 use catalog::other::OtherObject;
 use catalog::registry::{ALIGN_TO_DEVICE, DbEntry};
 use catalog::settings::DbSettings;
@@ -38,7 +38,7 @@ use catalog::{Catalog, pending};
 const TRACE_ALIGN_4K: i32 = 1800;
 /// How long a close waits for transactions of background tasks.
 const CLOSE_WAIT: Duration = Duration::from_secs(2);
-pub(super) type OpenedDatabase = (Open, Catalog, DbSettings);
+pub(super) type OpenedDatabase = (OpenStorage, Catalog, DbSettings);
 
 /// A database that could not be opened, and why.
 struct NotOpened {
@@ -233,7 +233,7 @@ impl InstanceCore {
         if writable {
             catalog::overflow::free_lost(&storage, &trees, &catalog)?;
         }
-        let open = Open { storage, trees, counters, errors: self.error_log().clone() };
+        let open = OpenStorage { storage, trees, counters, errors: self.error_log().clone() };
         Ok((open, catalog, settings))
     }
 
@@ -382,7 +382,7 @@ impl InstanceCore {
             Ok(false) => {}
             Err(_) => return false,
         }
-        let home = pages::Home { instance: self.id(), ..pages::Home::default() };
+        let home = pages::InstanceHome { instance: self.id(), ..pages::InstanceHome::default() };
         match txn::identify(&*self.disk, path, &home) {
             Ok(found) => {
                 let owner = found.map(|f| f.owner).unwrap_or_default();

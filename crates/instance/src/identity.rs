@@ -13,7 +13,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use disk::mirrored::{self, Found};
+use disk::mirrored::{self, FoundCopies};
 use disk::{Disk, DiskError, FileIdentity};
 use pages::InstanceId;
 
@@ -64,12 +64,12 @@ pub(crate) fn establish(
     let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(parse).is_some();
     let (mut stale, mut repair) = (Vec::new(), Vec::new());
     let found = match mirrored::read(disk, &path, &is_old)? {
-        Found::Nothing => None,
-        Found::Whole(content) => {
+        FoundCopies::Nothing => None,
+        FoundCopies::Whole(content) => {
             stale = content.stale;
             std::str::from_utf8(&content.bytes).ok().and_then(parse)
         }
-        Found::Damaged(damaged) => {
+        FoundCopies::Damaged(damaged) => {
             let id = named();
             repair.push(lost(&damaged, id));
             id.map(|id| NotedIdentity {

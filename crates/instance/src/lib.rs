@@ -52,7 +52,7 @@ use pages::BufferPool;
 use pages::PageWait;
 use parking_lot::{Mutex, RwLock};
 use txn::backup::UrlDevices;
-use txn::{LockManager, Outcomes, Pace};
+use txn::{BackgroundPace, LockManager, Outcomes};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
@@ -107,7 +107,7 @@ pub struct InstanceCore {
     pub log_waits: Arc<LogWaits>,
     /// (number, microseconds) of the buffer pool's waits at the last CLEAR.
     page_waits_base: Mutex<[(u64, u64); PageWait::ALL.len()]>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: BackgroundPace,
     /// Makes backup devices of URLs.
     pub url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
@@ -121,7 +121,7 @@ pub struct InstanceCore {
     /// Changes of databases that wait for sessions.
     pub session_waits: session_waits::SessionWaits,
     /// Files that are being made or removed, as the registry has them.
-    pending: Mutex<Vec<registry::Pending>>,
+    pending: Mutex<Vec<registry::PendingFile>>,
     sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
     /// The number that the next session gets if it is free.
     next_spid: AtomicI32,
@@ -245,7 +245,7 @@ impl InstanceCore {
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.
-            pace: Pace {
+            pace: BackgroundPace {
                 checkpoints_held: Arc::new(AtomicBool::new(
                     pace.checkpoints_held.load(Ordering::Relaxed),
                 )),
@@ -349,11 +349,11 @@ impl InstanceCore {
     }
 
     /// Where a database's files are, and whose they may be.
-    pub fn home(&self, entry: &registry::DbEntry) -> pages::Home {
+    pub fn home(&self, entry: &registry::DbEntry) -> pages::InstanceHome {
         // While it is being restored the database's own list is ahead of the registry, or behind
         // it: it says what is there.
         let data = entry.files.iter().filter(|f| !f.log && !entry.restoring);
-        pages::Home {
+        pages::InstanceHome {
             instance: self.identity.id,
             folder: self.paths.root().to_path_buf(),
             folder_before: self.folder_before.clone(),

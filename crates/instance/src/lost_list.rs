@@ -17,7 +17,7 @@ use catalog::settings::DbSettings;
 use catalog::{MASTER, TEMPDB};
 use compact_str::CompactString;
 use disk::Disk;
-use pages::Home;
+use pages::InstanceHome;
 use txn::FileIdentity;
 
 use super::own_files;
@@ -37,7 +37,7 @@ pub(super) struct MadeAgain {
 pub(super) fn make_again(
     disk: &dyn Disk,
     paths: &Paths,
-    home: &Home,
+    home: &InstanceHome,
     remains: &Registry,
 ) -> MadeAgain {
     let mut search =
@@ -65,7 +65,7 @@ pub(super) fn make_again(
 struct Search<'a> {
     disk: &'a dyn Disk,
     paths: &'a Paths,
-    home: &'a Home,
+    home: &'a InstanceHome,
     /// Files of databases that may be this instance's.
     found: BTreeMap<PathBuf, FileIdentity>,
     news: Vec<String>,

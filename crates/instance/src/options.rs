@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use disk::{Disk, DiskError};
 use pages::{BufferPool, PoolOptions};
-use txn::Pace;
+use txn::BackgroundPace;
 use txn::backup::UrlDevices;
 
 use catalog::registry::RegistryError;
@@ -80,7 +80,7 @@ pub struct InstanceOptions {
     /// Where the files are.
     pub disk: Arc<dyn Disk>,
     /// Pace of the databases' background tasks.
-    pub pace: Pace,
+    pub pace: BackgroundPace,
     /// How often the instance looks what there is to do without being asked; what is older than its
     /// retention is looked for at first and then every 60th time.
     pub chore_period: Duration,
@@ -120,7 +120,7 @@ impl InstanceOptions {
             statement_bytes: None,
             volumes: HashMap::new(),
             trace_flags: Vec::new(),
-            pace: Pace::default(),
+            pace: BackgroundPace::default(),
             chore_period: Duration::from_secs(60),
             url_devices: None,
             read_only: false,

@@ -264,7 +264,7 @@ impl InstanceCore {
     /// works with cannot be looked at.
     fn is_a_databases(&self, real: &Path, path: &Path) -> Result<bool, NotPermitted> {
         let path = if self.disk.exists(real).unwrap_or(false) { real } else { path };
-        match txn::identify(&*self.disk, path, &pages::Home::default()) {
+        match txn::identify(&*self.disk, path, &pages::InstanceHome::default()) {
             Ok(found) => Ok(found.is_some()),
             Err(e) => match disk_error(&e) {
                 Some(locked @ DiskError::Locked { .. }) => Err(locked.clone().into()),

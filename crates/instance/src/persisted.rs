@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use disk::mirrored::{self, Damaged, Found};
+use disk::mirrored::{self, Damaged, FoundCopies};
 use disk::{Disk, DiskError};
 use parking_lot::{Mutex, RwLock};
 use types::{SqlError, msg};
@@ -68,9 +68,9 @@ impl<T: Persisted> PersistedObjects<T> {
         let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(parse::<T>).is_some();
         let disk = &*lists.disk;
         let (bytes, stale) = match mirrored::read(disk, &path, &is_old)? {
-            Found::Nothing => (None, Vec::new()),
-            Found::Whole(content) => (Some(content.bytes), content.stale),
-            Found::Damaged(damaged) => {
+            FoundCopies::Nothing => (None, Vec::new()),
+            FoundCopies::Whole(content) => (Some(content.bytes), content.stale),
+            FoundCopies::Damaged(damaged) => {
                 lists.put_aside::<T>(&damaged);
                 (None, Vec::new())
             }

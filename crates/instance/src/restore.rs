@@ -11,7 +11,8 @@ use disk::DiskError;
 use pages::FileSpec;
 use txn::Env;
 use txn::backup::{
-    MediaSet, RestoreTarget, Restored, RollTo, SetHeader, SetKind, Step, restore_data, restore_log,
+    MediaSet, RestoreNext, RestoreTarget, RestoredStep, RollTo, SetHeader, SetKind, restore_data,
+    restore_log,
 };
 use types::{SqlError, msg};
 use wal::LogOptions;
@@ -23,7 +24,7 @@ use super::file_errors::cannot_create_file;
 use super::file_errors::{disk_error, in_use, of_another_instance, restore_target};
 use super::permit::PermitReach;
 use catalog::db::{Db, DbStatus, UserAccess};
-use catalog::registry::{self, DbEntry, FileEntry, Pending};
+use catalog::registry::{self, DbEntry, FileEntry, PendingFile};
 use catalog::settings::DbSettings;
 
 /// What the engine knows of a database beyond its files: lines `key<TAB>value`.
@@ -145,9 +146,9 @@ impl InstanceCore {
         media: &mut MediaSet,
         position: u16,
         to: RollTo<'_>,
-        step: Step,
+        step: RestoreNext,
         progress: &mut dyn FnMut(u8) -> bool,
-    ) -> Result<Restored, txn::backup::BackupError> {
+    ) -> Result<RestoredStep, txn::backup::BackupError> {
         let (env, target) = self.target(entry);
         if media.set(position)?.header.kind == SetKind::Log {
             restore_log(&env, media, position, &target, to, step, progress)
@@ -199,7 +200,7 @@ impl InstanceCore {
         let paths =
             entry.files[entry.files.len() - files.len()..].iter().map(|f| f.path.clone()).collect();
         let left = before.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));
-        self.pending.lock().extend(left.map(|f| Pending { db: db.id(), path: f.path.clone() }));
+        self.pending.lock().extend(left.map(|f| PendingFile { db: db.id(), path: f.path.clone() }));
         db.change_entry(|old| *old = entry);
         self.save_registry().map_err(|e| (0, e)).inspect_err(|_| {
             self.forget_pending(db.id(), &before.files);
@@ -252,7 +253,7 @@ impl InstanceCore {
     /// Why a file that is there cannot be replaced: somebody has it open (3634), or it is another
     /// instance's (1834).
     pub fn foreign_target(&self, file: &FileEntry) -> Option<SqlError> {
-        let home = pages::Home { instance: self.id(), ..pages::Home::default() };
+        let home = pages::InstanceHome { instance: self.id(), ..pages::InstanceHome::default() };
         match txn::identify(&*self.disk, &file.path, &home) {
             Ok(_) if self.may_remove(&file.path) && !self.in_another_folder(&file.path) => None,
             Ok(found) => {
@@ -306,7 +307,7 @@ impl InstanceCore {
         let changed = adopt_files(db, files);
         let now = db.entry();
         let lost = before.files.into_iter().filter(|f| !now.files.iter().any(|n| n.path == f.path));
-        self.pending.lock().extend(lost.map(|f| Pending { db: db.id(), path: f.path }));
+        self.pending.lock().extend(lost.map(|f| PendingFile { db: db.id(), path: f.path }));
         if !self.remove_left(db.id(), &now.files) && !changed {
             return Ok(());
         }

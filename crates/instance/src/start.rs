@@ -10,7 +10,7 @@ use catalog::registry::{self, Registry, RegistryError};
 use catalog::{FIRST_USER_DB, MASTER, TEMPDB, db};
 use disk::mirrored::{self, Damaged};
 use disk::{Disk, DiskError, DiskLock};
-use pages::{Home, InstanceId, PageError};
+use pages::{InstanceHome, InstanceId, PageError};
 
 use super::identity::{self, Identity};
 use super::lost_list;
@@ -67,11 +67,11 @@ pub fn read_known(
     match read {
         Ok(registry) => Ok(KnownFolder { registry, identity, news: Vec::new() }),
         Err(damaged) => {
-            let home = Home {
+            let home = InstanceHome {
                 instance: identity.id,
                 folder: root.to_path_buf(),
                 only_named: identity.copy,
-                ..Home::default()
+                ..InstanceHome::default()
             };
             let remains = registry::remains(&damaged, root);
             let mut made = lost_list::make_again(disk, paths, &home, &remains);
@@ -83,7 +83,7 @@ pub fn read_known(
 
 /// The instance that master names.
 fn named_instance(disk: &dyn Disk, root: &Path) -> Option<InstanceId> {
-    let home = Home { folder: root.to_path_buf(), ..Home::default() };
+    let home = InstanceHome { folder: root.to_path_buf(), ..InstanceHome::default() };
     let found = txn::identify(disk, &root.join(MASTER_FILE), &home).ok().flatten()?;
     Some(found.owner).filter(|owner| *owner != InstanceId::default())
 }

@@ -24,7 +24,7 @@ pub struct Results {
     pub ringwood: String,
     /// Where the figures come from.
     #[serde(default)]
-    pub origin: Origin,
+    pub origin: ResultsOrigin,
     /// Where it ran.
     pub machine: Machine,
     /// One entry per study, target and device.
@@ -33,7 +33,7 @@ pub struct Results {
 
 /// When, from which build and by which command results were made. What is not known is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ResultsOrigin {
     /// When the run began: UTC, as `2026-11-23 07:20:00`.
     pub begun: String,
     /// Commit of the build; `+` at its end where the sources had changes that were not committed.
@@ -79,7 +79,7 @@ pub struct StudyResult {
     pub cells: Vec<Cell>,
     /// Wait statistics, summed over the steps and runs of each level; step by step they are in
     /// `steps`.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<LevelWait>,
     /// File I/O, summed over the steps and runs of each level; step by step it is in `steps`.
     pub io: Vec<Io>,
     /// What was counted around each measured step.
@@ -310,7 +310,7 @@ pub struct StepWait {
 
 /// One wait type at one level.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Wait {
+pub struct LevelWait {
     /// Factor.
     #[serde(default)]
     pub factor: String,

@@ -34,7 +34,7 @@ impl Scale {
 
 /// What a study takes, before it begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Needs {
+pub struct StudyNeeds {
     /// Bytes of disk at its peak.
     pub disk: u64,
     /// Bytes of memory.
@@ -45,7 +45,7 @@ pub struct Needs {
 
 /// A counter that is shown as a figure of its own beside a step's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Count {
+pub enum CounterFigure {
     /// How often the log went on in another VLF.
     VlfChanges,
     /// Log writes that made the device read first.
@@ -54,13 +54,13 @@ pub enum Count {
     BytesPerLogWrite,
 }
 
-impl Count {
+impl CounterFigure {
     /// Its name after the step's.
     pub fn name(self) -> &'static str {
         match self {
-            Count::VlfChanges => "VLF changes",
-            Count::ReadModifyWrites => "read-modify-writes",
-            Count::BytesPerLogWrite => "bytes per log write",
+            CounterFigure::VlfChanges => "VLF changes",
+            CounterFigure::ReadModifyWrites => "read-modify-writes",
+            CounterFigure::BytesPerLogWrite => "bytes per log write",
         }
     }
 }
@@ -79,7 +79,7 @@ pub struct Repeat {
 
 /// A step on a configuration. Without a measure it prepares the next one.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct StudyStep {
     /// Name of what is measured.
     pub measure: Option<&'static str>,
     /// Level under which it is recorded when it is not the arm's.
@@ -89,15 +89,15 @@ pub struct Step {
     /// Whether it is repeated.
     pub repeat: Repeat,
     /// Counters that are figures.
-    pub counts: Vec<Count>,
+    pub counts: Vec<CounterFigure>,
     /// Its figure is only a part of the study's total: too short to say anything by itself.
     pub only_in_total: bool,
 }
 
-impl Step {
+impl StudyStep {
     /// A preparation.
-    pub fn prepare(work: impl Into<Work>) -> Step {
-        Step {
+    pub fn prepare(work: impl Into<Work>) -> StudyStep {
+        StudyStep {
             measure: None,
             level: None,
             work: work.into(),
@@ -108,44 +108,44 @@ impl Step {
     }
 
     /// A measured step.
-    pub fn measure(measure: &'static str, work: impl Into<Work>) -> Step {
-        Step { measure: Some(measure), ..Step::prepare(work) }
+    pub fn measure(measure: &'static str, work: impl Into<Work>) -> StudyStep {
+        StudyStep { measure: Some(measure), ..StudyStep::prepare(work) }
     }
 
     /// The same, repeated until it has taken so many seconds; before each further repeat comes what
     /// lies `between`.
-    pub fn repeated(mut self, least: f64, between: Vec<Work>) -> Step {
+    pub fn repeated(mut self, least: f64, between: Vec<Work>) -> StudyStep {
         self.repeat = Repeat { least, turns: vec![], between };
         self
     }
 
     /// The same, repeated until it has taken so many seconds: after the step's own work these, in
     /// turn.
-    pub fn in_turns(mut self, least: f64, turns: Vec<Work>) -> Step {
+    pub fn in_turns(mut self, least: f64, turns: Vec<Work>) -> StudyStep {
         self.repeat = Repeat { least, turns, between: vec![] };
         self
     }
 
     /// The same with other work before each further repeat.
-    pub fn between(mut self, works: Vec<Work>) -> Step {
+    pub fn between(mut self, works: Vec<Work>) -> StudyStep {
         self.repeat.between = works;
         self
     }
 
     /// The same, no figure of its own: it is only a part of the study's total.
-    pub fn only_in_total(mut self) -> Step {
+    pub fn only_in_total(mut self) -> StudyStep {
         self.only_in_total = true;
         self
     }
 
     /// The same under another level than the arm's.
-    pub fn at_level(mut self, level: &'static str) -> Step {
+    pub fn at_level(mut self, level: &'static str) -> StudyStep {
         self.level = Some(level);
         self
     }
 
     /// The same with counters as figures.
-    pub fn counting(mut self, counts: &[Count]) -> Step {
+    pub fn counting(mut self, counts: &[CounterFigure]) -> StudyStep {
         self.counts = counts.to_vec();
         self
     }
@@ -162,14 +162,14 @@ pub struct Arm {
     /// The database.
     pub config: Config,
     /// Steps in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StudyStep>,
     /// Where it runs.
-    pub on: On,
+    pub on: ArmDevice,
 }
 
 /// The devices that an arm runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum On {
+pub enum ArmDevice {
     /// Every device of the run that no arm has to itself.
     Any,
     /// The disk that is there, and no model.
@@ -178,10 +178,10 @@ pub enum On {
     Own(&'static str, &'static str),
 }
 
-impl On {
+impl ArmDevice {
     /// The part of the device.
     pub fn part(self) -> &'static str {
-        if let On::Own(_, part) = self { part } else { "" }
+        if let ArmDevice::Own(_, part) = self { part } else { "" }
     }
 }
 
@@ -205,7 +205,7 @@ impl CellRef {
 
 /// What the author printed.
 #[derive(Clone, Copy, Debug)]
-pub enum Printed {
+pub enum PrintedFigure {
     /// A figure and its unit.
     Figure(f64, &'static str),
     /// Only the ratio to his own baseline.
@@ -214,11 +214,11 @@ pub enum Printed {
 
 /// A published figure.
 #[derive(Clone, Debug)]
-pub struct Published {
+pub struct PublishedFigure {
     /// Which cell.
     pub cell: CellRef,
     /// What was printed.
-    pub printed: Printed,
+    pub printed: PrintedFigure,
     /// Only beside cells of the device of this name.
     pub device: Option<&'static str>,
 }
@@ -367,7 +367,7 @@ pub struct Study {
     /// What ratios refer to.
     pub baselines: Vec<Baseline>,
     /// The author's figures.
-    pub published: Vec<Published>,
+    pub published: Vec<PublishedFigure>,
     /// The author's shares of waits.
     pub published_waits: Vec<PublishedWait>,
     /// Bounds.
@@ -375,7 +375,7 @@ pub struct Study {
     /// Conditions of each round.
     pub checks: Vec<Check>,
     /// What it takes.
-    pub needs: Needs,
+    pub needs: StudyNeeds,
     /// A table of cells over the largest of them.
     pub normalised: Option<Normalised>,
     /// A measure that is the sum of others of the same run.
@@ -406,7 +406,7 @@ impl Study {
         factor: &str,
         level: &str,
         measure: &str,
-    ) -> Option<Printed> {
+    ) -> Option<PrintedFigure> {
         let of_it = |c: &CellRef| c.factor == factor && c.level == level && c.measure == measure;
         let found =
             self.published.iter().find(|p| of_it(&p.cell) && p.device.is_none_or(|d| d == device));
@@ -416,9 +416,11 @@ impl Study {
     /// Whether an arm runs on the device of that name.
     pub(crate) fn runs_on(&self, arm: &Arm, device: &str) -> bool {
         match arm.on {
-            On::Own(own, _) => own == device,
-            On::Real => device.starts_with(REAL),
-            On::Any => !self.arms.iter().any(|a| matches!(a.on, On::Own(own, _) if own == device)),
+            ArmDevice::Own(own, _) => own == device,
+            ArmDevice::Real => device.starts_with(REAL),
+            ArmDevice::Any => {
+                !self.arms.iter().any(|a| matches!(a.on, ArmDevice::Own(own, _) if own == device))
+            }
         }
     }
 }

@@ -68,21 +68,21 @@ pub(crate) fn is_best(cell: &Cell, row: &[&Cell]) -> bool {
 
 /// How a row stands for an engine.
 #[derive(Debug, PartialEq)]
-enum Standing {
+enum RowStanding {
     Faster,
     Slower(String),
     Alike(String),
 }
 
 /// A ratio to another engine, its interval, and the engine's level.
-type Compared<'r> = (f64, Option<(f64, f64)>, &'r str);
+type ComparedRatio<'r> = (f64, Option<(f64, f64)>, &'r str);
 
 /// Of an engine's cells of a row (it may be there in this process and served) against each other
 /// engine: slower when the interval of a ratio lies below 1 (that engine takes less time), faster
 /// when all lie above, else alike. A lower bound counts by its figure; so does everything while
 /// there are too few rounds for intervals.
-fn standing(own: &[&Cell], row: &[&Cell]) -> Option<Standing> {
-    let mut compared: Vec<Compared<'_>> = Vec::new();
+fn standing(own: &[&Cell], row: &[&Cell]) -> Option<RowStanding> {
+    let mut compared: Vec<ComparedRatio<'_>> = Vec::new();
     for cell in own {
         for other in rivals(cell, row) {
             // Where both of its cells can be compared the first counts.
@@ -99,13 +99,13 @@ fn standing(own: &[&Cell], row: &[&Cell]) -> Option<Standing> {
         let (low, high) = interval.unwrap_or((*ratio, *ratio));
         let said = format!("{level} takes {ratio:.2} times as long");
         if high < 1.0 {
-            return Some(Standing::Slower(said));
+            return Some(RowStanding::Slower(said));
         }
         if low <= 1.0 {
             alike.get_or_insert(said);
         }
     }
-    (!compared.is_empty()).then(|| alike.map_or(Standing::Faster, Standing::Alike))
+    (!compared.is_empty()).then(|| alike.map_or(RowStanding::Faster, RowStanding::Alike))
 }
 
 /// The rows of a comparison as they stand for `baseline`.
@@ -123,9 +123,9 @@ pub(crate) fn meaning(study: &StudyResult, baseline: &str) -> String {
         let own: Vec<&Cell> = [baseline, SERVED].into_iter().filter_map(own).collect();
         let own: Vec<&Cell> = own.into_iter().filter(|c| same_engine(&c.level, baseline)).collect();
         match standing(&own, &row) {
-            Some(Standing::Faster) => faster += 1,
-            Some(Standing::Slower(said)) => slower.push(format!("{measure} ({said})")),
-            Some(Standing::Alike(said)) => alike.push(format!("{measure} ({said})")),
+            Some(RowStanding::Faster) => faster += 1,
+            Some(RowStanding::Slower(said)) => slower.push(format!("{measure} ({said})")),
+            Some(RowStanding::Alike(said)) => alike.push(format!("{measure} ({said})")),
             None => {}
         }
     }

@@ -5,7 +5,7 @@ use catalog::Db;
 use catalog::security::Permission;
 use std::any::Any;
 use std::sync::Arc;
-use types::{Collation, DataType, Look, SqlError, Value};
+use types::{CancelCheck, Collation, DataType, SqlError, Value};
 
 /// A column of a system view: name, type, nullable.
 pub type ViewColumn = (&'static str, DataType, bool);
@@ -183,5 +183,5 @@ pub trait RowSource: Send {
     ///
     /// # Errors
     /// Those of the view; that of `look`, which long work asks as it proceeds.
-    fn next(&mut self, out: &mut ViewRows, look: Look<'_>) -> Result<bool, SqlError>;
+    fn next(&mut self, out: &mut ViewRows, look: CancelCheck<'_>) -> Result<bool, SqlError>;
 }

@@ -1,4 +1,4 @@
-//! The account: what is held by whom, and whether more may be had.
+//! The account: what each clerk holds, and whether more may be had.
 //! Guarantees: a charge is one addition to each of two counters; looking at those that tell how
 //! much they hold themselves, and at the process, happens at most a hundred times a second however
 //! many ask.
@@ -18,7 +18,7 @@ use crate::thread_charges;
 pub struct OutOfMemory;
 
 /// Tells how much it holds. `None`: it is no longer there.
-pub type Source = Box<dyn Fn() -> Option<usize> + Send + Sync>;
+pub type UsageSource = Box<dyn Fn() -> Option<usize> + Send + Sync>;
 
 /// Something that can be made again, and is let go when others need the memory.
 pub trait Cache: Send + Sync {
@@ -54,7 +54,7 @@ const TRIM_GAIN: usize = 8 << 20;
 
 /// What the process tells, and does.
 struct Process {
-    resident: Source,
+    resident: UsageSource,
     trim: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -69,7 +69,7 @@ pub struct MemoryAccount {
     charged: [Counter; Clerk::COUNT],
     /// Sum of `charged`.
     total: Counter,
-    sources: RwLock<Vec<(Clerk, Source)>>,
+    sources: RwLock<Vec<(Clerk, UsageSource)>>,
     caches: Mutex<Vec<CacheRef>>,
     /// The process, where all of it is the instance's.
     process_memory: OnceLock<Process>,

@@ -69,22 +69,22 @@ fn count() -> isize {
 #[derive(Debug)]
 pub struct Metered {
     /// The request around this one, where there is any.
-    around: Option<Box<Around>>,
+    around: Option<Box<OuterRequest>>,
     /// It belongs to its thread.
     here: PhantomData<*const ()>,
 }
 
 /// A request that goes on when the one inside of it has ended.
-struct Around {
+struct OuterRequest {
     scope: Scope,
     low: isize,
     span: usize,
     account: Weak<MemoryAccount>,
 }
 
-impl std::fmt::Debug for Around {
+impl std::fmt::Debug for OuterRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Around({} bytes)", self.scope.metered)
+        write!(f, "OuterRequest({} bytes)", self.scope.metered)
     }
 }
 
@@ -92,7 +92,7 @@ impl Metered {
     /// Meters the thread for an account from now on.
     #[inline]
     pub fn begin(account: &Arc<MemoryAccount>) -> Metered {
-        let around = if SPAN.get() == UNMETERED { None } else { Some(Around::now()) };
+        let around = if SPAN.get() == UNMETERED { None } else { Some(OuterRequest::now()) };
         let address = Arc::as_ptr(account).addr();
         if SCOPE.get().account != address {
             ACCOUNT.replace(Arc::downgrade(account));
@@ -104,11 +104,11 @@ impl Metered {
     }
 }
 
-impl Around {
+impl OuterRequest {
     #[cold]
-    fn now() -> Box<Around> {
+    fn now() -> Box<OuterRequest> {
         let account = ACCOUNT.with_borrow(Weak::clone);
-        Box::new(Around { scope: SCOPE.get(), low: LOW.get(), span: SPAN.get(), account })
+        Box::new(OuterRequest { scope: SCOPE.get(), low: LOW.get(), span: SPAN.get(), account })
     }
 }
 

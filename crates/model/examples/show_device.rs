@@ -54,7 +54,7 @@ fn line(what: &str, value: f64, unit: &str, published: &str) {
 
 /// Published figures of the class: data sheets and the usual rules of thumb.
 #[derive(Default)]
-struct Published {
+struct PublishedFigures {
     reads: &'static str,
     many_reads: &'static str,
     writes: &'static str,
@@ -64,10 +64,10 @@ struct Published {
     log: &'static str,
 }
 
-fn published(device: &Device) -> Published {
-    let empty = Published::default();
+fn published(device: &Device) -> PublishedFigures {
+    let empty = PublishedFigures::default();
     match &device.medium {
-        Medium::Disks(d) if d.spindles > 1 => Published {
+        Medium::Disks(d) if d.spindles > 1 => PublishedFigures {
             many_reads: "about 1 disk x spindles (queued)",
             many_writes: "about 1 disk x spindles / 2 (queued)",
             read_rate: "at least 1 disk x spindles / 2",
@@ -78,7 +78,7 @@ fn published(device: &Device) -> Published {
         Medium::Disks(d) => {
             let fast = d.rpm >= 15_000;
             let rate = if fast { "125 to 200" } else { "100 to 200" };
-            Published {
+            PublishedFigures {
                 reads: if fast { "175 to 210" } else { "75 to 100" },
                 many_reads: "about twice as many, queued",
                 writes: if fast { "175 to 210" } else { "75 to 100" },
@@ -88,7 +88,7 @@ fn published(device: &Device) -> Published {
                 log: if fast { "250 = 15,000 / 60" } else { "120 = 7,200 / 60" },
             }
         }
-        Medium::Flash(f) if f.read_rate > 1_000_000_000 => Published {
+        Medium::Flash(f) if f.read_rate > 1_000_000_000 => PublishedFigures {
             reads: "about 10,000 to 12,000",
             many_reads: "400,000 to 800,000",
             writes: "30,000 to 60,000",
@@ -97,7 +97,7 @@ fn published(device: &Device) -> Published {
             write_rate: "1,800 to 2,200",
             ..empty
         },
-        Medium::Flash(_) => Published {
+        Medium::Flash(_) => PublishedFigures {
             reads: "about 10,000",
             many_reads: "75,000 to 90,000",
             writes: "15,000 to 25,000",

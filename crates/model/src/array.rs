@@ -120,7 +120,7 @@ pub(crate) struct ArrayState {
 
 /// A part of a request on one mirror set.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct RequestPiece {
     group: usize,
     pos: u64,
     len: u64,
@@ -146,14 +146,14 @@ impl ArrayState {
     }
 
     /// Cuts a request at stripe boundaries and joins parts that are adjacent on a mirror set.
-    fn pieces(&self, pos: u64, len: u64) -> Vec<Piece> {
+    fn pieces(&self, pos: u64, len: u64) -> Vec<RequestPiece> {
         let count = self.groups.len() as u64;
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<RequestPiece> = Vec::new();
         let (mut at, end) = (pos, pos + len);
         while at < end {
             let number = at / self.stripe;
             let part = ((number + 1) * self.stripe).min(end) - at;
-            let piece = Piece {
+            let piece = RequestPiece {
                 group: (number % count) as usize,
                 pos: number / count * self.stripe + at % self.stripe,
                 len: part,
@@ -170,7 +170,7 @@ impl ArrayState {
     pub fn read(&mut self, now: Nanos, pos: u64, len: u64) -> Nanos {
         self.write_back(now);
         let mut done = now;
-        for Piece { group, pos, len } in self.pieces(pos, len) {
+        for RequestPiece { group, pos, len } in self.pieces(pos, len) {
             let group = &mut self.groups[group];
             if !group.dirty.holds(pos, pos + len) {
                 done = done.max(group.read(&self.disk, now, pos, len));
@@ -197,13 +197,13 @@ impl ArrayState {
         done
     }
 
-    fn write_through(&mut self, now: Nanos, piece: Piece) -> Nanos {
+    fn write_through(&mut self, now: Nanos, piece: RequestPiece) -> Nanos {
         let group = &mut self.groups[piece.group];
         self.dirty -= group.dirty.remove(piece.pos, piece.pos + piece.len);
         group.write(&self.disk, now, whole_sectors(piece.pos, piece.len, self.physical, 0).0)
     }
 
-    fn write_cached(&mut self, now: Nanos, piece: Piece) -> Nanos {
+    fn write_cached(&mut self, now: Nanos, piece: RequestPiece) -> Nanos {
         let mut ready = now;
         // A piece larger than the cache goes through it in parts.
         let mut at = piece.pos;

@@ -69,7 +69,7 @@ thread_local! {
 }
 
 fn sleep_until(target: Instant) {
-    let _urgent = Urgent::begin();
+    let _urgent = UrgentScope::begin();
     let spin = Duration::from_nanos(LATENESS.load(Relaxed).clamp(LEAST_SPIN, MOST_SPIN));
     let wake = target.checked_sub(spin).unwrap_or(target);
     let now = Instant::now();
@@ -137,16 +137,16 @@ fn set(priority: ThreadPriority, policy: ThreadSchedulePolicy) -> Option<()> {
 }
 
 /// [`begin_urgent`] and [`end_urgent`] around a scope.
-pub(crate) struct Urgent;
+pub(crate) struct UrgentScope;
 
-impl Urgent {
-    pub fn begin() -> Urgent {
+impl UrgentScope {
+    pub fn begin() -> UrgentScope {
         begin_urgent();
-        Urgent
+        UrgentScope
     }
 }
 
-impl Drop for Urgent {
+impl Drop for UrgentScope {
     fn drop(&mut self) {
         end_urgent();
     }

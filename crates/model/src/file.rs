@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use disk::{
-    AlignedBuf, BlockFile, Counted, Data, DiskError, FileStats, Launch, Op, Sectors, Timer,
+    AlignedBuf, BlockFile, CountedRequest, Data, DiskError, FileStats, Launch, Op, Sectors, Timer,
     check_aligned,
 };
 
-use crate::clock::{self, Urgent};
+use crate::clock::{self, UrgentScope};
 use crate::params::{Device, Medium};
-use crate::shared::{Due, Placed, Shared};
+use crate::shared::{PlacedFile, RequestTimes, SharedDevice};
 use crate::timeline::Request;
 
 /// Zeros are written in pieces of this size, two in flight.
@@ -23,13 +23,17 @@ const SPINDLE_DEPTH: usize = 32;
 #[derive(Debug)]
 pub(crate) struct ModelFile {
     host: Arc<dyn BlockFile>,
-    shared: Arc<Shared>,
-    placed: Arc<Placed>,
+    shared: Arc<SharedDevice>,
+    placed: Arc<PlacedFile>,
     stats: FileStats,
 }
 
 impl ModelFile {
-    pub fn new(host: Arc<dyn BlockFile>, shared: Arc<Shared>, placed: Arc<Placed>) -> Self {
+    pub fn new(
+        host: Arc<dyn BlockFile>,
+        shared: Arc<SharedDevice>,
+        placed: Arc<PlacedFile>,
+    ) -> Self {
         ModelFile { host, shared, placed, stats: FileStats::default() }
     }
 
@@ -52,7 +56,7 @@ impl ModelFile {
     }
 
     /// Submits a transfer to the model, part by part as the file lies on its array.
-    fn submit(&self, offset: u64, len: u64, request: impl Fn(u64, u64) -> Request) -> Due {
+    fn submit(&self, offset: u64, len: u64, request: impl Fn(u64, u64) -> Request) -> RequestTimes {
         let array = self.placed.array;
         let parts = {
             let mut extents = self.placed.extents.lock();
@@ -87,7 +91,7 @@ impl ModelFile {
     fn write(&self, offset: u64, bufs: &[&[u8]], durable: bool) -> Result<(), DiskError> {
         let len = self.check_all(offset, bufs)?;
         let start = Instant::now();
-        let _urgent = Urgent::begin();
+        let _urgent = UrgentScope::begin();
         let done = self.submit(offset, len, |pos, len| Request::Write { pos, len, durable });
         if durable && self.shared.host_durable {
             self.host.write_durable(offset, bufs)?;
@@ -115,7 +119,7 @@ impl ModelFile {
         &self,
         change: impl FnOnce() -> Result<(), DiskError>,
     ) -> Result<(), DiskError> {
-        let _urgent = Urgent::begin();
+        let _urgent = UrgentScope::begin();
         let done = self.shared.journal(self.placed.array);
         change()?;
         self.shared.wait(done);
@@ -128,7 +132,7 @@ impl BlockFile for ModelFile {
         check_aligned(self.host.path(), self.sectors(), offset, buf)?;
         let start = Instant::now();
         let len = buf.len() as u64;
-        let _urgent = Urgent::begin();
+        let _urgent = UrgentScope::begin();
         let done = self.submit(offset, len, |pos, len| Request::Read { pos, len });
         self.host.read_at(offset, buf)?;
         self.shared.wait(done);
@@ -146,7 +150,7 @@ impl BlockFile for ModelFile {
 
     fn sync(&self) -> Result<(), DiskError> {
         let start = Instant::now();
-        let _urgent = Urgent::begin();
+        let _urgent = UrgentScope::begin();
         let done = self.shared.submit(self.placed.array, [Request::Flush]);
         if self.shared.host_durable {
             self.host.sync()?;
@@ -274,7 +278,7 @@ impl Timer for ModelFile {
 
     /// A request is not late because nobody has looked yet: the host is, from the moment on at
     /// which it is waited for.
-    fn count(&self, due: u64, request: Counted, took: Duration, waited: Duration) {
+    fn count(&self, due: u64, request: CountedRequest, took: Duration, waited: Duration) {
         let after = self.shared.clock.until(due).err().unwrap_or_default();
         self.shared.note_late(took.saturating_sub(after), after.min(waited));
         if request.write {

@@ -39,7 +39,7 @@ pub use error::ModelError;
 pub use late::{HostLate, LATE_AFTER, LATE_SHARE};
 pub use modeldisk::ModelDisk;
 pub use params::{Cache, CacheKind, Device, Disks, Flash, Medium, Nanos};
-pub use routes::{Placement, Routes};
+pub use routes::{FolderPlacement, Routes};
 pub use timeline::{Counters, Request, Timeline};
 
 /// The built-in device of that name, or the one that the file of that name describes.

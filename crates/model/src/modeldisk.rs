@@ -18,7 +18,7 @@ use crate::file::ModelFile;
 use crate::late::HostLate;
 use crate::params::Device;
 use crate::place::kind_of;
-use crate::shared::{Array, Placed, Shared};
+use crate::shared::{Array, PlacedFile, SharedDevice};
 use crate::timeline::Counters;
 
 /// The file that remembers which database file is on which array; only devices of several arrays
@@ -26,8 +26,8 @@ use crate::timeline::Counters;
 const PLACES: &str = "model-arrays.txt";
 
 #[derive(Debug, Default)]
-struct Names {
-    files: BTreeMap<PathBuf, Arc<Placed>>,
+struct FileNames {
+    files: BTreeMap<PathBuf, Arc<PlacedFile>>,
     /// Arrays by path, as stored in [`PLACES`].
     arrays: BTreeMap<PathBuf, usize>,
     /// The next array for each kind of file.
@@ -38,10 +38,10 @@ struct Names {
 #[derive(Debug)]
 pub struct ModelDisk {
     host: Arc<dyn Disk>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedDevice>,
     /// Path of [`PLACES`].
     places: PathBuf,
-    names: Mutex<Names>,
+    names: Mutex<FileNames>,
 }
 
 impl ModelDisk {
@@ -83,7 +83,7 @@ impl ModelDisk {
         folder: PathBuf,
         host_durable: bool,
     ) -> Result<ModelDisk, DiskError> {
-        let shared = Shared::new(device, host_durable);
+        let shared = SharedDevice::new(device, host_durable);
         let places = folder.join(PLACES);
         let names = Mutex::new(read_places(&*host, &places, shared.arrays.len())?);
         Ok(ModelDisk { host, shared: Arc::new(shared), places, names })
@@ -130,7 +130,7 @@ impl ModelDisk {
     }
 
     /// Finds the array and extents of a file, or chooses an array.
-    fn place(&self, path: &Path) -> Result<Arc<Placed>, DiskError> {
+    fn place(&self, path: &Path) -> Result<Arc<PlacedFile>, DiskError> {
         let names = &mut *self.names.lock();
         if let Some(placed) = names.files.get(path) {
             return Ok(placed.clone());
@@ -148,12 +148,12 @@ impl ModelDisk {
             }
             _ => 0,
         };
-        let placed = Arc::new(Placed { array, extents: Mutex::default() });
+        let placed = Arc::new(PlacedFile { array, extents: Mutex::default() });
         names.files.insert(path.to_path_buf(), placed.clone());
         Ok(placed)
     }
 
-    fn write_places(&self, names: &Names) -> Result<(), DiskError> {
+    fn write_places(&self, names: &FileNames) -> Result<(), DiskError> {
         let mut text = String::from("# Which array of the modelled device a file lies on.\n");
         for (path, array) in &names.arrays {
             text.push_str(&format!("{array} {}\n", path.display()));
@@ -181,8 +181,8 @@ impl ModelDisk {
 
 /// Reads [`PLACES`]. Lines that are not usable (the device has fewer arrays now, or the file is
 /// damaged) are skipped, which only means that those files are assigned to arrays again.
-fn read_places(host: &dyn Disk, path: &Path, count: usize) -> Result<Names, DiskError> {
-    let mut names = Names::default();
+fn read_places(host: &dyn Disk, path: &Path, count: usize) -> Result<FileNames, DiskError> {
+    let mut names = FileNames::default();
     if count == 1 || !host.exists(path)? {
         return Ok(names);
     }

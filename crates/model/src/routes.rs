@@ -14,26 +14,26 @@ use crate::params::Device;
 
 /// Where the files of a folder go.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Placement {
+pub enum FolderPlacement {
     /// Into a real folder, for example of another mount.
     Folder(PathBuf),
     /// They stay where they are, with the timing of a modelled device.
     Device(Box<Device>),
 }
 
-impl Placement {
+impl FolderPlacement {
     /// A built-in device's name, a device file, or a folder that exists.
     ///
     /// # Errors
     /// It is none of these, or the device file is wrong.
-    pub fn parse(text: &str) -> Result<Placement, ModelError> {
+    pub fn parse(text: &str) -> Result<FolderPlacement, ModelError> {
         if crate::builtin(text).is_none() && Path::new(text).is_dir() {
-            return Ok(Placement::Folder(
+            return Ok(FolderPlacement::Folder(
                 std::path::absolute(text).unwrap_or_else(|_| text.into()),
             ));
         }
         match crate::device(text) {
-            Ok(device) => Ok(Placement::Device(Box::new(device))),
+            Ok(device) => Ok(FolderPlacement::Device(Box::new(device))),
             Err(ModelError::Unknown { known, .. }) => Err(ModelError::Placement {
                 text: text.into(),
                 reason: format!("neither a folder nor a device file nor one of {known}"),
@@ -44,7 +44,7 @@ impl Placement {
 }
 
 #[derive(Debug)]
-struct Route {
+struct FolderRoute {
     folder: PathBuf,
     disk: Arc<dyn Disk>,
     /// Path of the folder on that disk.
@@ -58,7 +58,7 @@ pub struct Routes {
     /// Folder that relative paths are under.
     root: PathBuf,
     base: Arc<dyn Disk>,
-    routes: Vec<Route>,
+    routes: Vec<FolderRoute>,
 }
 
 impl Routes {
@@ -75,13 +75,13 @@ impl Routes {
     pub fn place(
         &mut self,
         folder: &Path,
-        to: Placement,
+        to: FolderPlacement,
         real: Arc<dyn Disk>,
     ) -> Result<(), DiskError> {
         let folder = self.root.join(folder);
         let (disk, there): (Arc<dyn Disk>, PathBuf) = match to {
-            Placement::Folder(there) => (real, there),
-            Placement::Device(device) => {
+            FolderPlacement::Folder(there) => (real, there),
+            FolderPlacement::Device(device) => {
                 (Arc::new(ModelDisk::below(folder.clone(), *device, real)?), folder.clone())
             }
         };
@@ -97,7 +97,7 @@ impl Routes {
     }
 
     fn push(&mut self, folder: PathBuf, disk: Arc<dyn Disk>, there: PathBuf) {
-        self.routes.push(Route { folder, disk, there });
+        self.routes.push(FolderRoute { folder, disk, there });
         // Longest first: the innermost folder is found first.
         self.routes.sort_by_key(|route| std::cmp::Reverse(route.folder.components().count()));
     }

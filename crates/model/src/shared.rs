@@ -16,7 +16,7 @@ const JOURNAL_WRITE: u64 = 4096;
 /// When a request was submitted to the model, and when it will be done. Of several requests, the
 /// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Due {
+pub(crate) struct RequestTimes {
     pub at: Nanos,
     pub asked: Nanos,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Array {
 
 /// What the files of a device share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedDevice {
     pub device: Device,
     pub clock: Clock,
     /// Durable writes and syncs are durable on the real disk too.
@@ -55,12 +55,12 @@ impl Array {
     }
 }
 
-impl Shared {
+impl SharedDevice {
     /// Of a device that has done nothing yet.
-    pub fn new(device: Device, host_durable: bool) -> Shared {
+    pub fn new(device: Device, host_durable: bool) -> SharedDevice {
         let arrays = (0..device.arrays.max(1)).map(|_| Array::new(&device)).collect();
         let clock = Clock::new(device.time_scale);
-        Shared { device, clock, host_durable, arrays, late: Lateness::default() }
+        SharedDevice { device, clock, host_durable, arrays, late: Lateness::default() }
     }
 
     /// How much the real disk delayed.
@@ -69,7 +69,11 @@ impl Shared {
     }
 
     /// Submits requests to an array now; returns when the last is done.
-    pub fn submit(&self, array: usize, requests: impl IntoIterator<Item = Request>) -> Due {
+    pub fn submit(
+        &self,
+        array: usize,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> RequestTimes {
         let mut timeline = self.arrays[array].timeline.lock();
         // The time is taken under the lock: the timeline needs its requests in order.
         let asked = self.clock.now();
@@ -78,11 +82,11 @@ impl Shared {
             .map(|request| timeline.submit(asked, request))
             .max()
             .unwrap_or(asked);
-        Due { at, asked }
+        RequestTimes { at, asked }
     }
 
     /// Sleeps until a request is done, and counts how late that was.
-    pub fn wait(&self, due: Due) {
+    pub fn wait(&self, due: RequestTimes) {
         let after = self.clock.wait_until(due.at);
         self.late.note(self.clock.real(due.at.saturating_sub(due.asked)), after);
     }
@@ -93,7 +97,7 @@ impl Shared {
     }
 
     /// Pays for a change of a name or a length: a small durable write in the journal.
-    pub fn journal(&self, array: usize) -> Due {
+    pub fn journal(&self, array: usize) -> RequestTimes {
         let target = &self.arrays[array];
         let extent = target.space.lock().extent();
         let len = JOURNAL_WRITE.max(u64::from(self.device.physical));
@@ -104,7 +108,7 @@ impl Shared {
 
 /// What a device knows about a file, open or not.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedFile {
     pub array: usize,
     pub extents: Mutex<Extents>,
 }

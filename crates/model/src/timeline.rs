@@ -31,7 +31,7 @@ pub struct Counters {
 }
 
 #[derive(Debug)]
-enum State {
+enum DeviceState {
     Array(Box<ArrayState>),
     Flash(FlashState),
 }
@@ -39,7 +39,7 @@ enum State {
 /// One array in device time. Requests come in the order of their times.
 #[derive(Debug)]
 pub struct Timeline {
-    state: State,
+    state: DeviceState,
     sectors: Sectors,
     overhead: Nanos,
     link_rate: u64,
@@ -52,9 +52,9 @@ impl Timeline {
     pub fn new(device: &Device) -> Self {
         let state = match &device.medium {
             Medium::Disks(disks) => {
-                State::Array(Box::new(ArrayState::new(disks, device.physical, device.cache)))
+                DeviceState::Array(Box::new(ArrayState::new(disks, device.physical, device.cache)))
             }
-            Medium::Flash(flash) => State::Flash(FlashState::new(flash, device.cache.kind)),
+            Medium::Flash(flash) => DeviceState::Flash(FlashState::new(flash, device.cache.kind)),
         };
         Timeline {
             state,
@@ -72,8 +72,8 @@ impl Timeline {
             Request::Read { pos, len } => {
                 self.counters.reads += 1;
                 let media = match &mut self.state {
-                    State::Array(array) => array.read(now, pos, len),
-                    State::Flash(flash) => flash.read(now, len),
+                    DeviceState::Array(array) => array.read(now, pos, len),
+                    DeviceState::Flash(flash) => flash.read(now, len),
                 };
                 media.max(self.link(now, len)) + self.overhead
             }
@@ -84,16 +84,16 @@ impl Timeline {
                 let unit = u64::from(self.sectors.physical);
                 let covered = (pos + len).next_multiple_of(unit) - pos / unit * unit;
                 let media = match &mut self.state {
-                    State::Array(array) => array.write(now, pos, len, durable),
-                    State::Flash(flash) => flash.write(now, covered, partial, durable),
+                    DeviceState::Array(array) => array.write(now, pos, len, durable),
+                    DeviceState::Flash(flash) => flash.write(now, covered, partial, durable),
                 };
                 media.max(self.link(now, len)) + self.overhead
             }
             Request::Flush => {
                 self.counters.flushes += 1;
                 let media = match &mut self.state {
-                    State::Array(array) => array.flush(now),
-                    State::Flash(flash) => flash.flush(now),
+                    DeviceState::Array(array) => array.flush(now),
+                    DeviceState::Flash(flash) => flash.flush(now),
                 };
                 media + self.overhead
             }
@@ -112,8 +112,8 @@ impl Timeline {
     /// What was done so far.
     pub fn counters(&self) -> Counters {
         let late_rmw = match &self.state {
-            State::Array(array) => array.late_rmw,
-            State::Flash(_) => 0,
+            DeviceState::Array(array) => array.late_rmw,
+            DeviceState::Flash(_) => 0,
         };
         Counters { late_rmw, ..self.counters }
     }

@@ -4,8 +4,8 @@
 //! `./bench pool [FOLDER]`
 
 use ringwood_pages::{
-    Before, BufferPool, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType,
-    PoolOptions, RecordBuilder, RowUpdate, Store, Unit, UnitId, pfs_level,
+    BeforeImage, BufferPool, FileGrowth, FileSpec, InstanceHome, Lsn, PageError, PageId, PageMut,
+    PageType, PoolOptions, RecordBuilder, RowUpdate, Store, Unit, UnitId, pfs_level,
 };
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn set_up(root: &Path, pool_bytes: u64) -> Res<Bench> {
         Arc::clone(&log) as Arc<_>,
         [1; 16],
         &[spec],
-        &Home::default(),
+        &InstanceHome::default(),
     )?;
     let unit = store.create_unit(UnitId(1), 1)?;
     Ok(Bench { store, pool, log, unit })
@@ -143,7 +143,7 @@ fn changes(b: &Bench, pages: &[PageId]) -> Res<()> {
                 old: &old,
                 key: None,
                 at: 10,
-                before: Before::whole(&body[10..18]),
+                before: BeforeImage::whole(&body[10..18]),
                 new_bytes: &[i as u8; 8],
             })?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
@@ -212,7 +212,7 @@ fn mixed(b: &Bench, pages: &[PageId], one_in: u32) -> Res<()> {
                 old: &old,
                 key: None,
                 at: 10,
-                before: Before::whole(&body[10..18]),
+                before: BeforeImage::whole(&body[10..18]),
                 new_bytes: &[seed as u8; 8],
             })?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
@@ -285,7 +285,7 @@ fn main() -> Res<()> {
                 old: &old,
                 key: None,
                 at: 0,
-                before: Before::whole(&body[..4]),
+                before: BeforeImage::whole(&body[..4]),
                 new_bytes: b"abcd",
             })?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;

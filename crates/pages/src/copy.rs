@@ -12,7 +12,7 @@
 
 use crate::error::PageError;
 use crate::files::{DataFile, FileHeader, FileSpec};
-use crate::home::Home;
+use crate::home::InstanceHome;
 use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId};
 use crate::page::{lsn_in, seal_image};
 use crate::store::Store;
@@ -214,7 +214,7 @@ pub struct FileRestore {
     /// Made here, to be removed if it does not come to an end.
     created: Vec<PathBuf>,
     disk: Arc<dyn Disk>,
-    home: Home,
+    home: InstanceHome,
 }
 
 impl FileRestore {
@@ -226,7 +226,7 @@ impl FileRestore {
         disk: Arc<dyn Disk>,
         database: [u8; 16],
         specs: &[(FileSpec, u64)],
-        home: &Home,
+        home: &InstanceHome,
     ) -> Result<FileRestore, PageError> {
         FileRestore::take_up(disk, database, specs, home, |_| Ok(OpenMode::Create))
     }
@@ -240,7 +240,7 @@ impl FileRestore {
         disk: Arc<dyn Disk>,
         database: [u8; 16],
         specs: &[(FileSpec, u64)],
-        home: &Home,
+        home: &InstanceHome,
     ) -> Result<FileRestore, PageError> {
         let there = disk.clone();
         FileRestore::take_up(disk, database, specs, home, |spec| {
@@ -252,7 +252,7 @@ impl FileRestore {
         disk: Arc<dyn Disk>,
         database: [u8; 16],
         specs: &[(FileSpec, u64)],
-        home: &Home,
+        home: &InstanceHome,
         mode: impl Fn(&FileSpec) -> Result<OpenMode, PageError>,
     ) -> Result<FileRestore, PageError> {
         crate::open::check_specs(specs.iter().map(|(spec, _)| spec))?;

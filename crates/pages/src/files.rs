@@ -3,7 +3,7 @@
 
 mod header;
 
-pub use header::Closed;
+pub use header::CleanEnd;
 pub(crate) use header::FileHeader;
 
 use crate::error::PageError;

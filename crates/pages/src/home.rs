@@ -17,7 +17,7 @@ pub type InstanceId = [u8; 16];
 
 /// What is known of the instance and of a database's places.
 #[derive(Clone, Debug, Default)]
-pub struct Home {
+pub struct InstanceHome {
     /// Its id, which goes into the files. Zeros (tests, tools): files name no instance, and none is
     /// refused.
     pub instance: InstanceId,
@@ -34,7 +34,7 @@ pub struct Home {
     pub take: bool,
 }
 
-impl Home {
+impl InstanceHome {
     /// The place of a file as it is recorded.
     pub fn recorded(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.folder) {
@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn places_below_the_folder_are_relative() {
-        let home = Home {
+        let home = InstanceHome {
             folder: "/data".into(),
             folder_before: Some("/old".into()),
             places: vec![(3, "/elsewhere/c.ndf".into())],
-            ..Home::default()
+            ..InstanceHome::default()
         };
         for (path, recorded) in
             [("/data/E/x.mdf", "E/x.mdf"), ("/database/x.mdf", "/database/x.mdf")]
@@ -102,6 +102,6 @@ mod tests {
         }
         assert_eq!(home.actual(Path::new("/old/x.mdf")), Path::new("/data/x.mdf"));
         assert_eq!(home.place_of(3, Path::new("/old/c.ndf")), Path::new("/elsewhere/c.ndf"));
-        assert_eq!(Home::default().recorded(Path::new("/x")), Path::new("/x"));
+        assert_eq!(InstanceHome::default().recorded(Path::new("/x")), Path::new("/x"));
     }
 }

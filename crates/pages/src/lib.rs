@@ -32,20 +32,20 @@ mod writer;
 pub use around::ReadAround;
 pub use copy::{CopySink, FileRestore, check_images};
 pub use error::PageError;
-pub use files::{Closed, FileGrowth, FileSpec};
-pub use home::{Home, InstanceId};
+pub use files::{CleanEnd, FileGrowth, FileSpec};
+pub use home::{InstanceHome, InstanceId};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
-pub use log::{BeyondLimits, LogHandle, SystemSink, Undoing};
+pub use log::{BeyondLimits, LogHandle, SystemSink, UndoingThread};
 pub use manage::{FILE_LIST, FileEvent};
-pub use mend::{FileState, MendedPage, PageState, Visit, mend, mend_file, read_boot_of, walk};
+pub use mend::{FileState, MendedPage, PageState, PageVisit, mend, mend_file, read_boot_of, walk};
 pub use op::{ApplyCtx, Link, PageOp, RowPatch, apply, split_keyed, value_offset};
-pub use op::{Before, LargeUpdate, LatestUpdates, WORTH};
+pub use op::{BeforeImage, LargeUpdate, LatestUpdates, WORTH};
 pub use open::{
     DataFileIdentity, DataFiles, NOT_PRIMARY, OTHER_DATABASE, OTHER_TIME, check_format, identify,
 };
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, MAX_SLOTS, Page, PageType, SLOT_SIZE};
 pub use pool::{
-    BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, Reads,
+    BufferPool, PageMut, PageReads, PageRef, PageTrace, PendingReads, PoolCounters, PoolOptions,
     UnitReads, note_run_file,
 };
 pub use record::{
@@ -54,7 +54,7 @@ pub use record::{
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};
 pub use store::alloc::{
-    FileUsage, FreeingPaused, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved,
+    FileUsage, FreeingPaused, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, ReservedPage,
     ReservedUnit, Unit, UnitSpace, pfs_level,
 };
 pub use store::{FileInfo, MAX_BOOT, Store};

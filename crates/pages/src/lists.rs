@@ -3,9 +3,9 @@
 //!
 //! # Guarantees
 //! - Every frame is in one list, until [`Lists::stop`].
-//! - A batch's [`Turn`] comes when the homes of all batches before it are in flight or will never
-//!   be. A turn passes at the latest when it is dropped, so nobody waits for a thread that has
-//!   failed or panicked.
+//! - A batch's [`ListTurn`] comes when the homes of all batches before it are in flight or will
+//!   never be. A turn passes at the latest when it is dropped, so nobody waits for a thread that
+//!   has failed or panicked.
 //! - A batch waits for its turn only with a place for its images that no batch before it can be
 //!   waiting for: a borrowed run for each thread.
 
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const FIRST: usize = 8;
 
 #[derive(Debug)]
-struct State<'a, T> {
+struct ListsState<'a, T> {
     rest: &'a [T],
     /// Length of the next list.
     size: usize,
@@ -34,7 +34,7 @@ struct State<'a, T> {
 /// The lists of one round of a checkpoint.
 #[derive(Debug)]
 pub(crate) struct Lists<'a, T> {
-    state: Mutex<State<'a, T>>,
+    state: Mutex<ListsState<'a, T>>,
     changed: Condvar,
     most: usize,
 }
@@ -43,12 +43,12 @@ impl<'a, T> Lists<'a, T> {
     /// Cuts `all` into lists of `most`; `rising`: the first ones are shorter.
     pub fn new(all: &'a [T], most: usize, rising: bool) -> Lists<'a, T> {
         let size = if rising { most.div_ceil(FIRST) } else { most };
-        let state = State { rest: all, size, number: 0, turn: 0, passed: BTreeSet::new() };
+        let state = ListsState { rest: all, size, number: 0, turn: 0, passed: BTreeSet::new() };
         Lists { state: Mutex::new(state), changed: Condvar::new(), most }
     }
 
     /// The next list, and its turn.
-    pub fn next(&self) -> Option<(&'a [T], Turn<'_, 'a, T>)> {
+    pub fn next(&self) -> Option<(&'a [T], ListTurn<'_, 'a, T>)> {
         let mut state = self.state.lock();
         if state.rest.is_empty() {
             return None;
@@ -58,7 +58,7 @@ impl<'a, T> Lists<'a, T> {
         state.rest = rest;
         state.size = (state.size * 2).min(self.most);
         state.number += 1;
-        Some((list, Turn { lists: self, number, over: AtomicBool::new(false) }))
+        Some((list, ListTurn { lists: self, number, over: AtomicBool::new(false) }))
     }
 
     /// There are no further lists.
@@ -69,7 +69,7 @@ impl<'a, T> Lists<'a, T> {
 
 /// The turn of one list.
 #[derive(Debug)]
-pub(crate) struct Turn<'l, 'a, T> {
+pub(crate) struct ListTurn<'l, 'a, T> {
     lists: &'l Lists<'a, T>,
     number: usize,
     over: AtomicBool,
@@ -83,7 +83,7 @@ pub(crate) trait InTurn: Sync {
     fn pass(&self);
 }
 
-impl<T: Sync> InTurn for Turn<'_, '_, T> {
+impl<T: Sync> InTurn for ListTurn<'_, '_, T> {
     fn wait(&self) {
         let mut state = self.lists.state.lock();
         while state.turn < self.number {
@@ -96,7 +96,7 @@ impl<T: Sync> InTurn for Turn<'_, '_, T> {
     }
 }
 
-impl<T> Turn<'_, '_, T> {
+impl<T> ListTurn<'_, '_, T> {
     fn pass_on(&self) {
         if self.over.swap(true, Relaxed) {
             return;
@@ -110,7 +110,7 @@ impl<T> Turn<'_, '_, T> {
     }
 }
 
-impl<T> Drop for Turn<'_, '_, T> {
+impl<T> Drop for ListTurn<'_, '_, T> {
     fn drop(&mut self) {
         self.pass_on();
     }

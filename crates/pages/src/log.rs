@@ -13,13 +13,13 @@ thread_local! {
 /// Marks the thread as undoing a transaction until dropped: a rollback must not fail for want of
 /// space, so what it allocates and logs may use what is kept from others.
 #[derive(Debug)]
-pub struct Undoing(bool);
+pub struct UndoingThread(bool);
 
-impl Undoing {
+impl UndoingThread {
     /// Begins; may be nested.
     #[must_use]
-    pub fn begin() -> Undoing {
-        Undoing(UNDOING.replace(true))
+    pub fn begin() -> UndoingThread {
+        UndoingThread(UNDOING.replace(true))
     }
 
     /// Whether this thread is undoing.
@@ -29,7 +29,7 @@ impl Undoing {
     }
 }
 
-impl Drop for Undoing {
+impl Drop for UndoingThread {
     fn drop(&mut self) {
         UNDOING.set(self.0);
     }
@@ -54,7 +54,7 @@ impl BeyondLimits {
 
     /// Whether this thread's allocations may do so; those of a rollback always may.
     pub(crate) fn now() -> bool {
-        BEYOND.get() || Undoing::now()
+        BEYOND.get() || UndoingThread::now()
     }
 }
 

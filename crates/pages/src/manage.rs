@@ -10,10 +10,10 @@
 //! knows.
 
 use crate::codec::Reader;
-use crate::dwb::Recovered;
+use crate::dwb::RecoveredArea;
 use crate::error::PageError;
-use crate::files::{Closed, DataFile, FileGrowth, FileHeader, FileSpec};
-use crate::home::Home;
+use crate::files::{CleanEnd, DataFile, FileGrowth, FileHeader, FileSpec};
+use crate::home::InstanceHome;
 use crate::id::{PageId, UnitId};
 use crate::open::{create_file, open_file};
 use crate::page::{HEADER_SIZE, Page, PageType};
@@ -44,7 +44,7 @@ pub struct FileEvent {
 }
 
 impl FileEvent {
-    fn encode(&self, database: [u8; 16], home: &Home) -> Result<Vec<u8>, PageError> {
+    fn encode(&self, database: [u8; 16], home: &InstanceHome) -> Result<Vec<u8>, PageError> {
         let mut b = self.time_us.to_le_bytes().to_vec();
         b.extend_from_slice(&self.id.to_le_bytes());
         if let Some(spec) = &self.added {
@@ -54,7 +54,7 @@ impl FileEvent {
     }
 
     /// What a record says of a file; `None` for all other records. The path is as it was recorded
-    /// ([`Home`]).
+    /// ([`InstanceHome`]).
     ///
     /// # Errors
     /// [`PageError::Record`] and the like for a damaged record.
@@ -121,7 +121,7 @@ impl Store {
     /// As [`Store::open`].
     pub fn use_file(&self, id: u16, path: &Path) -> Result<(), PageError> {
         let primary = self.file(PageId::new(1, 0))?;
-        let area = Recovered::read(&primary)?;
+        let area = RecoveredArea::read(&primary)?;
         let (file, _) = open_file(&**self.disk(), &area, self.database(), id, path, self.home())?;
         area.repair(&file)?;
         let filegroup = file.filegroup();
@@ -384,7 +384,7 @@ impl Store {
     ///
     /// # Errors
     /// I/O.
-    pub fn mark_closed(&self, closed: Closed) -> Result<(), PageError> {
+    pub fn mark_closed(&self, closed: CleanEnd) -> Result<(), PageError> {
         for file in self.all_files() {
             self.rewrite_header(file.spec.id, |header| header.closed = Some(closed))?;
         }
@@ -441,7 +441,11 @@ impl Store {
     }
 }
 
-fn put_header(page: &mut PageMut<'_>, header: &FileHeader, home: &Home) -> Result<(), PageError> {
+fn put_header(
+    page: &mut PageMut<'_>,
+    header: &FileHeader,
+    home: &InstanceHome,
+) -> Result<(), PageError> {
     let body = header.encode(home)?;
     page.page_mut().bytes_mut()[HEADER_SIZE..][..body.len()].copy_from_slice(&body);
     Ok(())

@@ -5,7 +5,7 @@
 //! the page must also be the one that belongs at its place. So this is for what could not be read
 //! at all without it, and whoever uses it says so.
 
-use crate::dwb::Recovered;
+use crate::dwb::RecoveredArea;
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
 use crate::id::{BOOT_PAGE, DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
@@ -69,7 +69,8 @@ fn step(byte: u32) -> u32 {
 }
 
 /// What [`walk`] calls for each page.
-pub type Visit<'a> = dyn FnMut(PageId, PageState, &[u8; PAGE_SIZE]) -> Result<(), PageError> + 'a;
+pub type PageVisit<'a> =
+    dyn FnMut(PageId, PageState, &[u8; PAGE_SIZE]) -> Result<(), PageError> + 'a;
 
 /// Reads all pages of a file that were ever written and hands each over with its place and its
 /// state. The doublewrite area and images of pages of other places, which lie in extents that it
@@ -77,7 +78,7 @@ pub type Visit<'a> = dyn FnMut(PageId, PageState, &[u8; PAGE_SIZE]) -> Result<()
 ///
 /// # Errors
 /// What `each` says. A page that cannot be read is one that was not written.
-pub fn walk(file: &dyn BlockFile, each: &mut Visit<'_>) -> Result<(), PageError> {
+pub fn walk(file: &dyn BlockFile, each: &mut PageVisit<'_>) -> Result<(), PageError> {
     let pages = usize::try_from(file.len()? / PAGE_SIZE as u64).unwrap_or(usize::MAX);
     let mut buf = AlignedBuf::new(BATCH * PAGE_SIZE);
     let mut number = None;
@@ -178,7 +179,7 @@ pub fn mend_file(disk: &dyn Disk, path: &Path, write: bool) -> Result<FileState,
 fn area_of(file: Arc<dyn BlockFile>, path: &Path) -> BTreeSet<PageId> {
     // An area that cannot be read has nothing to give.
     let area =
-        DataFile::new(FileSpec::unread(1, path), file).and_then(|file| Recovered::read(&file));
+        DataFile::new(FileSpec::unread(1, path), file).and_then(|file| RecoveredArea::read(&file));
     area.map(|area| area.images().keys().copied().collect()).unwrap_or_default()
 }
 

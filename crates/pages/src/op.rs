@@ -6,7 +6,7 @@
 
 mod before;
 
-pub use before::{Before, LargeUpdate, LatestUpdates, WORTH};
+pub use before::{BeforeImage, LargeUpdate, LatestUpdates, WORTH};
 
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
@@ -63,7 +63,7 @@ pub enum PageOp<'a> {
         old: RowHeader,
         key: Option<&'a [u8]>,
         at: u16,
-        before: Before<'a>,
+        before: BeforeImage<'a>,
         new_bytes: &'a [u8],
     },
     /// A new row in the place of a ghost with the same key: the whole value changes.

@@ -3,10 +3,10 @@
 //! the database and to nobody else's instance, before a byte of it is written; torn pages have been
 //! repaired from the doublewrite area before anybody reads them.
 
-use crate::dwb::Recovered;
+use crate::dwb::RecoveredArea;
 use crate::error::PageError;
-use crate::files::{Closed, DataFile, FileHeader, FileSpec, read_direct};
-use crate::home::{Home, InstanceId};
+use crate::files::{CleanEnd, DataFile, FileHeader, FileSpec, read_direct};
+use crate::home::{InstanceHome, InstanceId};
 use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId, UnitId};
 use crate::log::LogHandle;
 use crate::mend::mend;
@@ -23,12 +23,12 @@ use std::sync::atomic::Ordering;
 /// written yet.
 #[derive(Debug)]
 pub struct DataFiles {
-    home: Home,
-    area: Recovered,
+    home: InstanceHome,
+    area: RecoveredArea,
     /// The primary file first.
     files: Vec<DataFile>,
     database: [u8; 16],
-    closed: Option<Closed>,
+    closed: Option<CleanEnd>,
 }
 
 impl DataFiles {
@@ -36,9 +36,13 @@ impl DataFiles {
     ///
     /// # Errors
     /// [`PageError::NotADataFile`], [`PageError::Foreign`], damage of a header page, I/O.
-    pub fn open(disk: &dyn Disk, primary: &Path, home: &Home) -> Result<DataFiles, PageError> {
+    pub fn open(
+        disk: &dyn Disk,
+        primary: &Path,
+        home: &InstanceHome,
+    ) -> Result<DataFiles, PageError> {
         let one = DataFile::new(FileSpec::unread(1, primary), disk.open(primary, OpenMode::Open)?)?;
-        let area = Recovered::read(&one).map_err(|e| match e {
+        let area = RecoveredArea::read(&one).map_err(|e| match e {
             PageError::NoSuchPage { .. } => not_primary(primary),
             e => e,
         })?;
@@ -70,7 +74,7 @@ impl DataFiles {
     }
 
     /// Where its log ended, if the database was closed cleanly and not opened since.
-    pub fn closed(&self) -> Option<Closed> {
+    pub fn closed(&self) -> Option<CleanEnd> {
         self.closed
     }
 
@@ -98,7 +102,7 @@ impl Store {
         log: Arc<dyn LogHandle>,
         database: [u8; 16],
         specs: &[FileSpec],
-        home: &Home,
+        home: &InstanceHome,
     ) -> Result<Arc<Store>, PageError> {
         check_specs(specs)?;
         let all: Vec<(u16, PathBuf)> = specs.iter().map(|s| (s.id, s.path.clone())).collect();
@@ -117,8 +121,15 @@ impl Store {
                 }
             }
         }
-        let store =
-            Store::assemble(disk, pool, log, database, files, &Recovered::nothing(), home.clone())?;
+        let store = Store::assemble(
+            disk,
+            pool,
+            log,
+            database,
+            files,
+            &RecoveredArea::nothing(),
+            home.clone(),
+        )?;
         store.alloc.settled.store(true, Ordering::Release);
         Ok(store)
     }
@@ -149,9 +160,9 @@ impl Store {
 /// The header of a file. One that power loss has torn is in the doublewrite area.
 fn header_of(
     file: &DataFile,
-    area: &Recovered,
+    area: &RecoveredArea,
     path: &Path,
-    home: &Home,
+    home: &InstanceHome,
 ) -> Result<FileHeader, PageError> {
     let mut buf = AlignedBuf::new(PAGE_SIZE);
     file.read_raw(0, &mut buf).map_err(|e| match e {
@@ -212,12 +223,12 @@ pub(crate) fn check_specs<'a>(
 /// Opens a file that is not the primary one, and changes nothing in it.
 pub(crate) fn open_file(
     disk: &dyn Disk,
-    area: &Recovered,
+    area: &RecoveredArea,
     database: [u8; 16],
     id: u16,
     path: &Path,
-    home: &Home,
-) -> Result<(DataFile, Option<Closed>), PageError> {
+    home: &InstanceHome,
+) -> Result<(DataFile, Option<CleanEnd>), PageError> {
     let one = DataFile::new(FileSpec::unread(id, path), disk.open(path, OpenMode::Open)?)?;
     let header = header_of(&one, area, path, home)?;
     if header.database != database || header.spec.id != id {
@@ -239,7 +250,7 @@ pub struct DataFileIdentity {
     /// The instance that it belongs to; zeros: none.
     pub owner: InstanceId,
     /// The database was closed cleanly.
-    pub closed: Option<Closed>,
+    pub closed: Option<CleanEnd>,
     pub spec: FileSpec,
     /// Numbers and places of the files that a primary file lists.
     pub files: Vec<(u16, PathBuf)>,
@@ -252,7 +263,7 @@ pub struct DataFileIdentity {
 pub fn identify(
     file: &Arc<dyn BlockFile>,
     path: &Path,
-    home: &Home,
+    home: &InstanceHome,
 ) -> Result<Option<DataFileIdentity>, PageError> {
     let header = read_header(file, path, home)?.and_then(Result::ok);
     Ok(header.map(|FileHeader { database, owner, closed, spec, others, .. }| DataFileIdentity {
@@ -268,7 +279,7 @@ pub fn identify(
 fn read_header(
     file: &Arc<dyn BlockFile>,
     path: &Path,
-    home: &Home,
+    home: &InstanceHome,
 ) -> Result<Option<Result<FileHeader, PageError>>, PageError> {
     let mut buf = AlignedBuf::new(PAGE_SIZE);
     match file.read_at(0, &mut buf) {
@@ -291,7 +302,7 @@ fn read_header(
 /// [`PageError::OtherFormat`]; I/O.
 pub fn check_format(disk: &dyn Disk, path: &Path) -> Result<(), PageError> {
     let file = disk.open(path, OpenMode::Read)?;
-    let header = read_header(&file, path, &Home::default());
+    let header = read_header(&file, path, &InstanceHome::default());
     file.release();
     match header? {
         Some(Ok(header)) => header.check_format(path),
@@ -309,7 +320,7 @@ pub const OTHER_DATABASE: &str = "it belongs to another database";
 pub(crate) fn create_file(
     disk: &dyn Disk,
     header: &FileHeader,
-    home: &Home,
+    home: &InstanceHome,
 ) -> Result<Arc<DataFile>, PageError> {
     let raw = disk.open(&header.spec.path, OpenMode::Create)?;
     let made = fill_file(raw, header, home);
@@ -322,7 +333,7 @@ pub(crate) fn create_file(
 fn fill_file(
     raw: Arc<dyn BlockFile>,
     header: &FileHeader,
-    home: &Home,
+    home: &InstanceHome,
 ) -> Result<Arc<DataFile>, PageError> {
     let spec = &header.spec;
     raw.allocate(0, u64::from(spec.pages()?) * PAGE_SIZE as u64)?;

@@ -9,14 +9,14 @@ mod read_ahead;
 
 pub(crate) use change::at_lsn;
 
-use crate::dwb::{Doublewrite, MOST_ENTRIES, Recovered};
+use crate::dwb::{Doublewrite, MOST_ENTRIES, RecoveredArea};
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
-use crate::home::Home;
+use crate::home::InstanceHome;
 use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId};
 use crate::log::{LogHandle, SystemSink};
 use crate::page::{BODY_SIZE, PageType};
-use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
+use crate::pool::{BufferPool, Mode, PageIo, PageMut, PageRef, PoolInner, key_of};
 use crate::record::{RecordBuilder, RecordSink};
 use alloc::AllocState;
 use disk::{AlignedBuf, Disk};
@@ -38,13 +38,13 @@ pub const MAX_BOOT: usize = BODY_SIZE - 4;
 /// A database's data files, its part of the buffer pool, its log.
 pub struct Store {
     number: AtomicU16,
-    inner: Arc<Inner>,
+    inner: Arc<PoolInner>,
     /// Keeps the lazy writer alive.
     pool: Arc<BufferPool>,
     log: Arc<dyn LogHandle>,
     disk: Arc<dyn Disk>,
     database: [u8; 16],
-    home: Home,
+    home: InstanceHome,
     files: RwLock<Vec<Option<Arc<DataFile>>>>,
     dwb: Doublewrite,
     staging: Mutex<Vec<AlignedBuf>>,
@@ -80,8 +80,8 @@ impl Store {
         log: Arc<dyn LogHandle>,
         database: [u8; 16],
         files: Vec<Arc<DataFile>>,
-        area: &Recovered,
-        home: Home,
+        area: &RecoveredArea,
+        home: InstanceHome,
     ) -> Result<Arc<Store>, PageError> {
         let last = files.iter().map(|f| f.spec.id).max().unwrap_or(0);
         let mut table = vec![None; last as usize + 1];
@@ -132,11 +132,11 @@ impl Store {
         self.number.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &PoolInner {
         &self.inner
     }
 
-    pub(crate) fn inner_arc(&self) -> &Arc<Inner> {
+    pub(crate) fn inner_arc(&self) -> &Arc<PoolInner> {
         &self.inner
     }
 
@@ -172,7 +172,7 @@ impl Store {
         self.database
     }
 
-    pub(crate) fn home(&self) -> &Home {
+    pub(crate) fn home(&self) -> &InstanceHome {
         &self.home
     }
 

@@ -9,7 +9,7 @@ use crate::dwb::{BATCH_IMAGES, BatchPurpose};
 use crate::error::PageError;
 use crate::id::{DWB_PAGES, PageId};
 use crate::lists::{InTurn, Lists};
-use crate::pool::{DIRTY, Inner, WRITING, key_page, key_store};
+use crate::pool::{DIRTY, PoolInner, WRITING, key_page, key_store};
 use crate::store::Store;
 use crate::store::alloc::LEAST_RUNS;
 use crate::sync::{died, sync_all};
@@ -17,7 +17,7 @@ use disk::AlignedBuf;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
-use unwritten::Refused;
+use unwritten::RefusedPage;
 use wal::Lsn;
 
 /// Most pages of one batch; fewer when they go through the doublewrite area.
@@ -40,11 +40,11 @@ struct Batches<'a> {
     /// When the homes of the list's batch may be put in flight; `None`: at once.
     turn: Option<&'a dyn InTurn>,
     /// What the device refuses to write.
-    refused: &'a Refused,
+    refused: &'a RefusedPage,
 }
 
 impl<'a> Batches<'a> {
-    fn of(purpose: BatchPurpose, images: usize, refused: &'a Refused) -> Batches<'a> {
+    fn of(purpose: BatchPurpose, images: usize, refused: &'a RefusedPage) -> Batches<'a> {
         Batches { purpose, images, turn: None, refused }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Batches<'a> {
 }
 
 /// A frame and the key of its page.
-type Place = (u32, u64);
+type FramePlace = (u32, u64);
 
 /// What [`Store::write_dirty`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Store {
     pub fn write_dirty(&self, up_to: Lsn) -> Result<WriteReport, PageError> {
         self.check_online()?;
         self.write_stuck()?;
-        let refused = Refused::default();
+        let refused = RefusedPage::default();
         let dirty = self.dirty_frames(up_to);
         let Some(loan) = self.lend_extents(dirty.len())? else {
             return self.write_frames_of(
@@ -103,7 +103,7 @@ impl Store {
     /// Writes the frames, sorted by place, and makes them durable.
     fn write_frames_of(
         &self,
-        dirty: Vec<Place>,
+        dirty: Vec<FramePlace>,
         up_to: Lsn,
         batches: Batches<'_>,
     ) -> Result<WriteReport, PageError> {
@@ -139,9 +139,9 @@ impl Store {
     /// Writes the frames; those that were latched come back with the number of written ones.
     fn write_all(
         &self,
-        todo: &[Place],
+        todo: &[FramePlace],
         batches: Batches<'_>,
-    ) -> Result<(usize, Vec<Place>), PageError> {
+    ) -> Result<(usize, Vec<FramePlace>), PageError> {
         let borrows = batches.purpose == BatchPurpose::Borrower;
         // Full batches: a list's last one would be small otherwise.
         let lists = Lists::new(todo, batches.pages() / batches.images * batches.images, borrows);
@@ -198,8 +198,8 @@ impl Store {
     /// Writes one frame, waiting for its latch and for the end of a write that is under way.
     fn write_one(
         &self,
-        at: Place,
-        refused: &Refused,
+        at: FramePlace,
+        refused: &RefusedPage,
         staging: &mut AlignedBuf,
     ) -> Result<usize, PageError> {
         loop {
@@ -273,7 +273,7 @@ impl Store {
         result
     }
 
-    fn each_frame(&self, mut f: impl FnMut(Place, Option<Lsn>, Option<Lsn>)) {
+    fn each_frame(&self, mut f: impl FnMut(FramePlace, Option<Lsn>, Option<Lsn>)) {
         let pool = self.inner();
         for i in pool.frames.used() {
             let frame = pool.frames.get(i);
@@ -301,7 +301,7 @@ impl Store {
         self.each_frame(|(_, key), _, _| f(key));
     }
 
-    fn dirty_frames(&self, up_to: Lsn) -> Vec<Place> {
+    fn dirty_frames(&self, up_to: Lsn) -> Vec<FramePlace> {
         let mut list = Vec::new();
         self.each_frame(|at, rec, _| {
             if rec.is_some_and(|lsn| lsn < up_to) {
@@ -321,8 +321,12 @@ impl Store {
 
 /// Orders frames so that every batch has work for every device. On one device it goes file by file,
 /// each file's pages ascending: many files are then written in pieces as large as one.
-fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>, batch: usize) -> Vec<Place> {
-    let mut by_device: BTreeMap<u64, Vec<Place>> = BTreeMap::new();
+fn interleave(
+    sorted: Vec<FramePlace>,
+    devices: &HashMap<u16, u64>,
+    batch: usize,
+) -> Vec<FramePlace> {
+    let mut by_device: BTreeMap<u64, Vec<FramePlace>> = BTreeMap::new();
     for pages in sorted.chunk_by(|a, b| key_page(a.1).file == key_page(b.1).file) {
         let device = devices.get(&key_page(pages[0].1).file).copied().unwrap_or(0);
         by_device.entry(device).or_default().extend_from_slice(pages);
@@ -331,7 +335,7 @@ fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>, batch: usize) -> 
         return sorted;
     }
     let share = (batch / by_device.len()).max(1);
-    let mut rest: Vec<&[Place]> = by_device.values().map(Vec::as_slice).collect();
+    let mut rest: Vec<&[FramePlace]> = by_device.values().map(Vec::as_slice).collect();
     let mut out = Vec::with_capacity(sorted.len());
     while !rest.is_empty() {
         for pages in &mut rest {
@@ -362,10 +366,10 @@ impl crate::pool::PageIo for Store {
         self.note_forgotten(from);
     }
 
-    fn write_frames(&self, _pool: &Inner, frames: &[Place]) -> Result<usize, PageError> {
+    fn write_frames(&self, _pool: &PoolInner, frames: &[FramePlace]) -> Result<usize, PageError> {
         self.check_online()?;
         // Latched pages are in use and no candidates for eviction anyway.
-        let refused = Refused::default();
+        let refused = RefusedPage::default();
         let batches = Batches::of(BatchPurpose::Eviction, BATCH_IMAGES, &refused);
         let mut staging = self.take_staging(batches.pages());
         let result = self.write_list(frames, batches, &mut staging, &mut Vec::new());

@@ -2,16 +2,16 @@
 //! what is said holds for every two values that can be converted.
 
 use types::DataType;
-use types::rounding::{Kept, kept};
+use types::rounding::{KeptOrder, kept};
 
 /// Whether a conversion keeps the order of numbers or dates and every two of them apart.
 pub fn keeps_apart(from: DataType, to: DataType) -> bool {
-    kept(from, to) == Some(Kept::Each)
+    kept(from, to) == Some(KeptOrder::Each)
 }
 
 /// Whether a conversion keeps the order of numbers or dates; different ones may become one.
 pub fn keeps_order(from: DataType, to: DataType) -> bool {
-    matches!(kept(from, to), Some(Kept::Each | Kept::Rounded))
+    matches!(kept(from, to), Some(KeptOrder::Each | KeptOrder::Rounded))
 }
 
 /// Whether a conversion keeps different values apart as well: rows that are ordered by another

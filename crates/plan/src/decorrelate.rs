@@ -15,7 +15,7 @@ use crate::rewrite::stable::{is_stable, is_stable_condition, is_stable_value};
 use crate::rewrite::visit::{NodePart, inputs, mentions, part_mentions};
 use crate::statistics::table_rows;
 use bind::subquery::RejectingQuery;
-use expr::{ColId, CompareExpr, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr, SubRef};
+use expr::{ColId, CompareExpr, ConvertExpr, ErrorRules, Expr, Pred, QuantifiedExpr, SubRef};
 use logical::tree::sources;
 use logical::tree::{JoinKind, Logical, Subquery, TopSpec};
 use syntax::ast::CompareOp;
@@ -323,7 +323,7 @@ fn equality(
             style: 0,
             mode: Mode::Implicit,
             or_null: false,
-            manner: Manner::default(),
+            manner: ErrorRules::default(),
             collation: test.collation,
         }));
     }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use catalog::statistics::{self, Measured, Origin, Statistics};
+use catalog::statistics::{self, MeasuredValues, Statistics, StatisticsOrigin};
 use catalog::{Db, IndexDef, RowFilter, TableDef};
 use storage::sample::{self, Amount};
 use types::DataType;
@@ -21,7 +21,11 @@ pub fn table_rows(table: &TableDef) -> f64 {
 }
 
 /// What is known of a column.
-pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<Arc<Measured>> {
+pub fn of_column(
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    column: usize,
+) -> Option<Arc<MeasuredValues>> {
     let def = table.columns.get(column)?;
     // The rows of a table variable are few, and gone before it is worth knowing them.
     if db.is_autonomous() || !can_be_measured(def.ty) {
@@ -32,7 +36,7 @@ pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<A
     match known() {
         Some(old) => {
             let measured = old.measured.clone()?;
-            let fits = |measured: &Measured| {
+            let fits = |measured: &MeasuredValues| {
                 old.no_recompute
                     || !statistics::is_stale(table, measured)
                     || !settings.auto_update_stats
@@ -61,7 +65,7 @@ pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<A
 }
 
 /// Whether so much is different that no plan should be made of what is known: half of the rows.
-fn is_urgent(table: &TableDef, measured: &Measured) -> bool {
+fn is_urgent(table: &TableDef, measured: &MeasuredValues) -> bool {
     let changed = table.state.modified().saturating_sub(measured.modified) as f64;
     let rows = table_rows(table);
     changed * 2.0 >= measured.rows || rows > measured.rows * 2.0 || rows * 2.0 < measured.rows
@@ -122,7 +126,7 @@ pub(crate) fn of_part(
     db: &Arc<Db>,
     table: &Arc<TableDef>,
     part: &Filtered,
-) -> Option<Arc<Measured>> {
+) -> Option<Arc<MeasuredValues>> {
     let known = &part.statistics;
     match &known.measured {
         Some(measured) => {
@@ -177,7 +181,7 @@ pub fn measure(
     table: &Arc<TableDef>,
     target: &Statistics,
     amount: Amount,
-) -> Option<Arc<Measured>> {
+) -> Option<Arc<MeasuredValues>> {
     let measured = Arc::new(sample::measure(db, table, target, amount).ok()?);
     let renewed = Statistics { measured: Some(measured.clone()), ..target.clone() };
     table.state.statistics.put(renewed);
@@ -196,7 +200,7 @@ fn new_of(table: &TableDef, column_id: i32) -> Statistics {
         stats_id: statistics::free_id(table),
         name: statistics::auto_name(table, column_id),
         columns: vec![column_id],
-        origin: Origin::Auto,
+        origin: StatisticsOrigin::Auto,
         no_recompute: false,
         filter: None,
         measured: None,

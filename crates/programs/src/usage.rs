@@ -7,7 +7,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Db;
-use catalog::query_store::{Executions, QueryKey, Told};
+use catalog::query_store::{Executions, QueryKey, QueryReport};
 use exec::uses::PlanUses;
 
 use super::cache::BatchCache;
@@ -105,7 +105,7 @@ impl CompiledBatch {
         };
         let since = self.counts.created.duration_since(UNIX_EPOCH).unwrap_or_default();
         let settings = db.settings();
-        let told = Told {
+        let told = QueryReport {
             key: QueryKey { text: text.into(), object_id: self.object_id, parameterized },
             hash: query_hash(text),
             batch: session::state::activity::handle(&self.text).to_vec(),

@@ -9,14 +9,14 @@ use txn::backup::{BackupDevice, BackupReader, BackupWriter};
 
 use crate::errors;
 use crate::read::S3Reader;
-use crate::target::Target;
+use crate::target::S3Object;
 use crate::worker::Worker;
 use crate::write::S3Writer;
 
 /// An object, there or not.
 #[derive(Debug)]
 pub struct S3Device {
-    target: Target,
+    target: S3Object,
     /// Bytes of a part.
     part: usize,
     /// Parts on their way at once.
@@ -32,7 +32,7 @@ impl S3Device {
         part: usize,
         ahead: usize,
     ) -> S3Device {
-        S3Device { target: Target { worker, store, key, name }, part, ahead }
+        S3Device { target: S3Object { worker, store, key, name }, part, ahead }
     }
 }
 

@@ -11,29 +11,29 @@ use object_store::ObjectStoreExt;
 use txn::backup::BackupReader;
 
 use crate::errors;
-use crate::target::Target;
-use crate::worker::Task;
+use crate::target::S3Object;
+use crate::worker::RunningTask;
 
 /// Bytes that are asked for after a jump, and at most.
 const SHORTEST: u64 = 64 << 10;
 const LONGEST: u64 = 4 << 20;
 
-type Asked = (Range<u64>, Task<object_store::Result<Bytes>>);
+type AskedRange = (Range<u64>, RunningTask<object_store::Result<Bytes>>);
 
 pub struct S3Reader {
-    target: Target,
+    target: S3Object,
     len: u64,
     ahead: usize,
     /// The range that was read last, and its bytes.
     here: (Range<u64>, Bytes),
     /// The ranges after it, in order.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<AskedRange>,
     /// Length of the next range.
     next: u64,
 }
 
 impl S3Reader {
-    pub fn new(target: Target, len: u64, ahead: usize) -> S3Reader {
+    pub fn new(target: S3Object, len: u64, ahead: usize) -> S3Reader {
         S3Reader {
             target,
             len,

@@ -12,7 +12,7 @@ use crate::worker::Worker;
 
 /// An object of a store.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct S3Object {
     pub worker: Arc<Worker>,
     pub store: Arc<AmazonS3>,
     pub key: Path,
@@ -20,7 +20,7 @@ pub struct Target {
     pub name: String,
 }
 
-impl Target {
+impl S3Object {
     /// Bytes of the object.
     pub fn head(&self) -> Result<u64, DiskError> {
         let (store, key) = (self.store.clone(), self.key.clone());

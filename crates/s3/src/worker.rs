@@ -40,13 +40,13 @@ impl Worker {
     pub fn spawn<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
+    ) -> RunningTask<T> {
         let (sender, done) = channel();
         let task = self.handle.spawn(async move {
             // A caller that dropped the task does not want its result.
             let _ = sender.send(future.await);
         });
-        Task { done, task: task.abort_handle() }
+        RunningTask { done, task: task.abort_handle() }
     }
 
     /// Runs a future to its end; `None` if it panicked.
@@ -70,19 +70,19 @@ impl Drop for Worker {
 
 /// A future that runs.
 #[derive(Debug)]
-pub struct Task<T> {
+pub struct RunningTask<T> {
     done: Receiver<T>,
     task: AbortHandle,
 }
 
-impl<T> Task<T> {
+impl<T> RunningTask<T> {
     /// Its result; `None` if it panicked or the worker is gone.
     pub fn wait(self) -> Option<T> {
         self.done.recv().ok()
     }
 }
 
-impl<T> Drop for Task<T> {
+impl<T> Drop for RunningTask<T> {
     fn drop(&mut self) {
         self.task.abort();
     }

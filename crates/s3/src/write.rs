@@ -10,27 +10,27 @@ use object_store::{MultipartUpload, ObjectStoreExt};
 use txn::backup::BackupWriter;
 
 use crate::errors;
-use crate::target::Target;
-use crate::worker::Task;
+use crate::target::S3Object;
+use crate::worker::RunningTask;
 
 /// Most parts of an object.
 const MAX_PARTS: usize = 10_000;
 
-type Sent = Task<object_store::Result<()>>;
+type SentPart = RunningTask<object_store::Result<()>>;
 
 pub struct S3Writer {
-    target: Target,
+    target: S3Object,
     /// `None` once it was completed.
     upload: Option<Box<dyn MultipartUpload>>,
     part: usize,
     ahead: usize,
     filling: Vec<u8>,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentPart>,
     parts: usize,
 }
 
 impl S3Writer {
-    pub fn open(target: Target, part: usize, ahead: usize) -> Result<S3Writer, DiskError> {
+    pub fn open(target: S3Object, part: usize, ahead: usize) -> Result<S3Writer, DiskError> {
         let (store, key) = (target.store.clone(), target.key.clone());
         let upload = match target.worker.run(async move { store.put_multipart(&key).await }) {
             Some(Ok(upload)) => upload,
@@ -55,7 +55,7 @@ impl S3Writer {
 
     fn wait_first(&mut self) -> Result<(), DiskError> {
         let name = &self.target.name;
-        match self.sent.pop_front().map(Task::wait) {
+        match self.sent.pop_front().map(RunningTask::wait) {
             None | Some(Some(Ok(()))) => Ok(()),
             Some(Some(Err(e))) => Err(errors::of(Op::Write, name, &e)),
             Some(None) => Err(errors::gone(Op::Write, name)),

@@ -77,7 +77,7 @@ impl Inserter {
 }
 
 /// What all connections did together.
-struct Part {
+struct RoundPart {
     /// Microseconds for each request of a connection.
     each: f64,
     /// Commits for each write of the log.
@@ -89,7 +89,7 @@ fn together(
     watcher: &mut Client,
     (text, flight): (&str, usize),
     time: Duration,
-) -> Part {
+) -> RoundPart {
     // Each round begins with a small table.
     watcher.run("truncate table d.dbo.t");
     let (writes, begin) = (watcher.int(WRITES), Instant::now());
@@ -104,7 +104,7 @@ fn together(
     let took = begin.elapsed().as_secs_f64();
     let writes = watcher.int(WRITES) - writes;
     assert_eq!(watcher.int("select count(*) from d.dbo.t"), done as i64, "rows were lost");
-    Part {
+    RoundPart {
         each: took * 1e6 * connections / done as f64,
         commits: done as f64 / writes.max(1) as f64,
     }

@@ -54,14 +54,14 @@ struct Counting {
 }
 
 /// What an answer was.
-struct Counted {
+struct CountedAnswer {
     bytes: usize,
     rows: u64,
 }
 
 impl Counting {
     /// Sends a batch and reads its answer, whose last DONE tells how many rows there were.
-    fn run(&mut self, message: &[u8]) -> io::Result<Counted> {
+    fn run(&mut self, message: &[u8]) -> io::Result<CountedAnswer> {
         self.client.send(message);
         let (mut held, mut bytes, mut last) = (0, 0, Vec::new());
         loop {
@@ -85,7 +85,7 @@ impl Counting {
                 last.drain(..last.len().saturating_sub(13));
                 at += len;
                 if ends {
-                    return rows_of(&last).map(|rows| Counted { bytes, rows });
+                    return rows_of(&last).map(|rows| CountedAnswer { bytes, rows });
                 }
             }
             self.room.copy_within(at..held, 0);

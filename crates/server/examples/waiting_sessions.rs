@@ -36,7 +36,7 @@ fn main() {
         Some("--serve") => serve(),
         sessions => {
             let sessions = sessions.map_or(SESSIONS, |n| n.parse().expect("a number of sessions"));
-            for wait in [Wait::Delay, Wait::Lock, Wait::Client] {
+            for wait in [WaitReason::Delay, WaitReason::Lock, WaitReason::Client] {
                 measure(sessions, wait);
             }
         }
@@ -70,7 +70,7 @@ fn serve() {
 
 /// What sessions wait for.
 #[derive(Clone, Copy, Debug)]
-enum Wait {
+enum WaitReason {
     /// WAITFOR.
     Delay,
     /// A row that another session has locked.
@@ -79,25 +79,25 @@ enum Wait {
     Client,
 }
 
-impl Wait {
+impl WaitReason {
     fn batch(self) -> &'static str {
         match self {
-            Wait::Delay => "waitfor delay '01:00:00'",
-            Wait::Lock => "update app..t set n = n + 1 where id = 1",
-            Wait::Client => "select replicate('x', 8000) from generate_series(1, 5000)",
+            WaitReason::Delay => "waitfor delay '01:00:00'",
+            WaitReason::Lock => "update app..t set n = n + 1 where id = 1",
+            WaitReason::Client => "select replicate('x', 8000) from generate_series(1, 5000)",
         }
     }
 }
 
 /// The server's process.
-struct Served {
+struct ServerProcess {
     child: Child,
     address: SocketAddr,
     admin: SocketAddr,
 }
 
-impl Served {
-    fn start() -> Served {
+impl ServerProcess {
+    fn start() -> ServerProcess {
         let program = std::env::current_exe().expect("this program");
         let mut child = Command::new(program)
             .arg("--serve")
@@ -112,7 +112,7 @@ impl Served {
         let mut words = line.split_whitespace().map(|word| word.parse().expect("an address"));
         let (address, admin) =
             (words.next().expect("an address"), words.next().expect("another one"));
-        Served { child, address, admin }
+        ServerProcess { child, address, admin }
     }
 
     fn login(&self, name: &str) -> Client {
@@ -147,8 +147,8 @@ fn ms<T>(work: impl FnOnce() -> T) -> (T, u128) {
     (result, began.elapsed().as_millis())
 }
 
-fn measure(sessions: usize, wait: Wait) {
-    let mut served = Served::start();
+fn measure(sessions: usize, wait: WaitReason) {
+    let mut served = ServerProcess::start();
     let mut owner = served.login("sa");
     owner.run(&format!("create database app; create login app with password = '{PASSWORD}'"));
     owner.run("exec ('use app; create user app; alter role db_owner add member app')");
@@ -156,7 +156,7 @@ fn measure(sessions: usize, wait: Wait) {
         "exec ('use app; create table t (id int primary key, n int); insert t values (1, 0)')",
     );
     let mut holder = served.login("app");
-    if matches!(wait, Wait::Lock) {
+    if matches!(wait, WaitReason::Lock) {
         holder.run("begin tran; update app..t set n = 1 where id = 1");
     }
     let (clients, opened) = ms(|| open(&served, sessions, wait));
@@ -202,7 +202,7 @@ fn measure(sessions: usize, wait: Wait) {
 }
 
 /// Sessions that have sent their batch.
-fn open(served: &Served, sessions: usize, wait: Wait) -> Vec<Client> {
+fn open(served: &ServerProcess, sessions: usize, wait: WaitReason) -> Vec<Client> {
     std::thread::scope(|scope| {
         let openers: Vec<_> = (0..OPENERS)
             .map(|n| {

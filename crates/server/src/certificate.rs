@@ -130,7 +130,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Writes a file anew whose copy is the one that can be used, and a copy that is not there. A file
+/// Writes a file again whose copy is the one that can be used, and a copy that is not there. A file
 /// that was replaced by somebody keeps its older copy.
 fn keep(used: &Path, [own, copy]: &[PathBuf; 2], mode: u32) -> Result<(), CertificateError> {
     let to = match used == own {

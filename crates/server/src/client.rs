@@ -17,25 +17,25 @@ use crate::admission::Share;
 /// A client.
 pub struct Client {
     /// How far it is.
-    pub stage: Stage,
+    pub stage: ClientStage,
 }
 
 /// How far a connection is.
-pub enum Stage {
+pub enum ClientStage {
     /// No login yet; what PRELOGIN has agreed on.
     New(Option<AfterPrelogin>),
     /// The login has failed: the answer, to be sent a little later.
     Refused(Vec<u8>),
     /// The password was right; the session is not open yet.
-    Authenticated(Box<Authenticated>),
+    Authenticated(Box<AuthenticatedClient>),
     /// Logged in.
-    Ready(Box<Active>),
+    Ready(Box<ActiveClient>),
     /// Over.
     Ended,
 }
 
 /// What follows a message.
-pub enum After {
+pub enum AfterMessage {
     /// The next one.
     Continue,
     /// The end of the connection.
@@ -45,15 +45,15 @@ pub enum After {
 }
 
 /// A client whose password was right.
-pub struct Authenticated {
+pub struct AuthenticatedClient {
     /// What it has sent.
     pub login: Login7,
-    /// Who it is.
+    /// The login.
     pub token: LoginToken,
 }
 
 /// A client that has logged in.
-pub struct Active {
+pub struct ActiveClient {
     /// Its session.
     pub session: Session,
     /// The protocol's version.
@@ -131,12 +131,12 @@ impl Drop for SessionMemory {
 impl Client {
     /// A client of which nothing is known.
     pub fn new() -> Client {
-        Client { stage: Stage::New(None) }
+        Client { stage: ClientStage::New(None) }
     }
 
     /// Ends its session, which rolls back what is open.
     pub fn end(&mut self) {
-        self.stage = Stage::Ended;
+        self.stage = ClientStage::Ended;
     }
 }
 

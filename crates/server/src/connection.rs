@@ -21,7 +21,7 @@ use tds::PacketType;
 
 use crate::admission::{Member, Slot, Ticket};
 use crate::client::Client;
-use crate::wire::{Got, Wire, WireError};
+use crate::wire::{ReceivedInput, Wire, WireError};
 use sending::KeptAnswers;
 
 /// A connection.
@@ -35,7 +35,7 @@ pub struct Connection {
     /// It was accepted although there are as many connections as allowed: its login is refused.
     pub surplus: bool,
     socket: TcpStream,
-    gate: Mutex<Gate>,
+    gate: Mutex<ConnectionGate>,
     /// The gate has changed.
     changed: Condvar,
     wire: Mutex<Wire>,
@@ -62,7 +62,7 @@ pub struct Connection {
     waits_since: AtomicU64,
 }
 
-struct Gate {
+struct ConnectionGate {
     /// A worker has it, or it waits for one.
     owned: bool,
     /// There may be bytes to read.
@@ -82,11 +82,11 @@ struct Gate {
     more_attentions: u32,
     /// The listener has read a request while one runs, or the first piece of the bulk load that the
     /// one which runs announces.
-    early: Option<Got>,
+    early: Option<ReceivedInput>,
     /// Its place in the queue of requests for which there is no thread yet.
     queued: Option<Ticket>,
     /// The request that is queued.
-    held: Option<Got>,
+    held: Option<ReceivedInput>,
     /// The request was withdrawn from the queue, where it may still have this place.
     withdrawn: Option<Ticket>,
     /// The client has gone away, or the server ends the connection.
@@ -96,16 +96,16 @@ struct Gate {
 }
 
 /// What the worker that has a connection finds in it.
-pub enum Next {
+pub enum NextInput {
     /// A message or a piece.
-    Got(Got),
+    Got(ReceivedInput),
     /// The client has withdrawn what it asked for last.
     Attention,
     /// The connection is over.
     Gone,
 }
 
-impl Gate {
+impl ConnectionGate {
     /// Whether another thread than the owner's reads what the client sends.
     fn is_listened_to(&self) -> bool {
         (self.running || self.queued.is_some()) && !self.loading
@@ -113,16 +113,16 @@ impl Gate {
 
     /// An attention withdraws what was queued, but for the reset that was to come before it; not an
     /// earlier attention.
-    fn withdraw_held(&mut self) -> Next {
+    fn withdraw_held(&mut self) -> NextInput {
         match self.held.take() {
-            Some(Got::Message(received)) if received.kind == PacketType::Attention => {
+            Some(ReceivedInput::Message(received)) if received.kind == PacketType::Attention => {
                 self.more_attentions = self.more_attentions.saturating_add(1);
-                Next::Got(Got::Message(received))
+                NextInput::Got(ReceivedInput::Message(received))
             }
-            Some(Got::Message(received)) if received.resets() => {
-                Next::Got(Got::Message(received.into_attention()))
+            Some(ReceivedInput::Message(received)) if received.resets() => {
+                NextInput::Got(ReceivedInput::Message(received.into_attention()))
             }
-            _ => Next::Attention,
+            _ => NextInput::Attention,
         }
     }
 
@@ -151,7 +151,7 @@ impl Connection {
             local: socket.local_addr()?,
             surplus,
             socket,
-            gate: Mutex::new(Gate {
+            gate: Mutex::new(ConnectionGate {
                 owned: false,
                 readable: false,
                 writable: false,
@@ -292,11 +292,11 @@ impl Connection {
         gate.readable |= wire.is_cut();
         drop(wire);
         match got {
-            Ok(Got::Blocked) => return false,
-            Ok(Got::Message(message)) if message.kind == PacketType::Attention => {
+            Ok(ReceivedInput::Blocked) => return false,
+            Ok(ReceivedInput::Message(message)) if message.kind == PacketType::Attention => {
                 gate.attention = true
             }
-            Ok(got @ (Got::Message(_) | Got::Bulk { .. })) if !over => {
+            Ok(got @ (ReceivedInput::Message(_) | ReceivedInput::Bulk { .. })) if !over => {
                 // The client does not wait for its answer; one request is kept, or one piece of a
                 // load, what follows stays in the socket.
                 gate.early = Some(got);
@@ -305,7 +305,8 @@ impl Connection {
                 return gate.queued.is_none() && self.take_idle(&mut gate);
             }
             // The end, also behind one more request, or garbage.
-            Ok(Got::Closed | Got::Bulk { .. } | Got::Message(_)) | Err(_) => {
+            Ok(ReceivedInput::Closed | ReceivedInput::Bulk { .. } | ReceivedInput::Message(_))
+            | Err(_) => {
                 return self.lose(&mut gate);
             }
         }
@@ -319,7 +320,7 @@ impl Connection {
     }
 
     /// Stops the request, if one runs.
-    fn cancel(&self, gate: &Gate) {
+    fn cancel(&self, gate: &ConnectionGate) {
         if let (true, Some(handle)) = (gate.running, self.handle.get()) {
             handle.cancel();
         }
@@ -327,7 +328,7 @@ impl Connection {
 
     /// The client has gone away while a request runs: nobody waits for its answer. Whether a worker
     /// must take the connection.
-    fn lose(&self, gate: &mut Gate) -> bool {
+    fn lose(&self, gate: &mut ConnectionGate) -> bool {
         gate.gone = true;
         gate.readable = true;
         self.cancel(gate);
@@ -336,7 +337,7 @@ impl Connection {
     }
 
     /// Whether nobody has it, or it was queued: it is the caller's then.
-    fn take_idle(&self, gate: &mut Gate) -> bool {
+    fn take_idle(&self, gate: &mut ConnectionGate) -> bool {
         if let Some(ticket) = gate.queued.take() {
             gate.withdrawn = Some(ticket);
             return true;
@@ -366,25 +367,26 @@ impl Connection {
     // ---- the owner's side ----
 
     /// What the client sends next; `None` when there is nothing: then the connection is nobody's
-    /// any more. [`Got::Blocked`]: much has come and nothing whole, and others have a turn first.
+    /// any more. [`ReceivedInput::Blocked`]: much has come and nothing whole, and others have a
+    /// turn first.
     ///
     /// # Errors
     /// What the client sends is of no use.
-    pub fn next(&self) -> Result<Option<Next>, WireError> {
+    pub fn next(&self) -> Result<Option<NextInput>, WireError> {
         loop {
             let (told, over) = {
                 let mut gate = self.gate.lock();
                 if gate.gone {
-                    return Ok(Some(Next::Gone));
+                    return Ok(Some(NextInput::Gone));
                 }
                 if std::mem::take(&mut gate.attention) {
                     return Ok(Some(gate.withdraw_held()));
                 }
                 if let Some(held) = gate.held.take() {
-                    return Ok(Some(Next::Got(held)));
+                    return Ok(Some(NextInput::Got(held)));
                 }
                 if let Some(early) = gate.early.take() {
-                    return Ok(Some(Next::Got(early)));
+                    return Ok(Some(NextInput::Got(early)));
                 }
                 let told = std::mem::take(&mut gate.readable);
                 // After most answers: a client that waits for one has sent nothing. Who reads in
@@ -398,9 +400,9 @@ impl Connection {
             };
             let (got, cut) = self.read(told, over)?;
             match got {
-                Got::Blocked if !cut => {}
-                Got::Closed => return Ok(Some(Next::Gone)),
-                got => return Ok(Some(Next::Got(got))),
+                ReceivedInput::Blocked if !cut => {}
+                ReceivedInput::Closed => return Ok(Some(NextInput::Gone)),
+                got => return Ok(Some(NextInput::Got(got))),
             }
             let mut gate = self.gate.lock();
             if !gate.readable && !gate.attention && !gate.gone && gate.early.is_none() {
@@ -413,7 +415,7 @@ impl Connection {
     /// What comes next in the order in which the client sends it: a listener that began when the
     /// request before this one ran may have read it in the meantime. With it whether there may be
     /// more of which the system does not tell again: the connection stays to be read.
-    fn read(&self, told: bool, over: bool) -> Result<(Got, bool), WireError> {
+    fn read(&self, told: bool, over: bool) -> Result<(ReceivedInput, bool), WireError> {
         let mut wire = self.wire.lock();
         let early = self.gate.lock().early.take();
         if let Some(early) = early {
@@ -456,7 +458,7 @@ impl Connection {
     /// What has come until now was for the worker: no listener will hear of it again. Where a
     /// request was read already, behind one that was queued, it stays to be looked for, as what
     /// stands behind an attention does.
-    fn listen_from_now(&self, mut gate: MutexGuard<'_, Gate>, more: bool) {
+    fn listen_from_now(&self, mut gate: MutexGuard<'_, ConnectionGate>, more: bool) {
         let reads = !gate.loading && gate.early.is_none() && !gate.attention;
         if reads && (std::mem::take(&mut gate.readable) || more) {
             let over = gate.over;
@@ -496,28 +498,28 @@ impl Connection {
         &self,
         timeout: Option<Duration>,
         waits: &dyn Fn(&mut dyn FnMut()),
-    ) -> Result<Next, WireError> {
+    ) -> Result<NextInput, WireError> {
         let end = timeout.map(|timeout| Instant::now() + timeout);
         loop {
             let (told, over) = {
                 let mut gate = self.gate.lock();
                 if gate.gone {
-                    return Ok(Next::Gone);
+                    return Ok(NextInput::Gone);
                 }
                 if gate.attention {
-                    return Ok(Next::Attention);
+                    return Ok(NextInput::Attention);
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };
             let (got, _) = self.read(told, over)?;
             match got {
-                Got::Blocked => {}
-                Got::Closed => return Ok(Next::Gone),
-                Got::Message(message) if message.kind == PacketType::Attention => {
+                ReceivedInput::Blocked => {}
+                ReceivedInput::Closed => return Ok(NextInput::Gone),
+                ReceivedInput::Message(message) if message.kind == PacketType::Attention => {
                     self.gate.lock().attention = true;
-                    return Ok(Next::Attention);
+                    return Ok(NextInput::Attention);
                 }
-                got => return Ok(Next::Got(got)),
+                got => return Ok(NextInput::Got(got)),
             }
             let mut late = false;
             waits(&mut || {

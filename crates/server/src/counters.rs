@@ -11,7 +11,7 @@ const SEVERITIES: std::ops::RangeInclusive<u8> = 11..=25;
 
 /// Something that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Count {
+pub enum ServerCount {
     /// A connection was accepted.
     Connections,
     /// A request began: a batch, calls, a transaction request, a bulk load.
@@ -29,7 +29,7 @@ pub enum Count {
 }
 
 /// Counters of one event each, then of errors by severity.
-const EVENTS: usize = Count::LoginsFailed as usize + 1;
+const EVENTS: usize = ServerCount::LoginsFailed as usize + 1;
 const SLOTS: usize = EVENTS + (*SEVERITIES.end() - *SEVERITIES.start()) as usize + 1;
 
 /// Its own cache lines.
@@ -62,7 +62,7 @@ impl Counters {
     }
 
     /// It happened so many times more.
-    pub fn add(&self, what: Count, more: u64) {
+    pub fn add(&self, what: ServerCount, more: u64) {
         self.slot(what as usize, more);
     }
 
@@ -73,7 +73,7 @@ impl Counters {
     }
 
     /// How often it has happened.
-    pub fn get(&self, what: Count) -> u64 {
+    pub fn get(&self, what: ServerCount) -> u64 {
         self.sum(what as usize)
     }
 
@@ -87,15 +87,15 @@ impl Counters {
 
 impl Packets for Counters {
     fn received(&self) -> u64 {
-        self.get(Count::PacketsReceived)
+        self.get(ServerCount::PacketsReceived)
     }
 
     fn sent(&self) -> u64 {
-        self.get(Count::PacketsSent)
+        self.get(ServerCount::PacketsSent)
     }
 
     fn errors(&self) -> u64 {
-        self.get(Count::PacketErrors)
+        self.get(ServerCount::PacketErrors)
     }
 }
 
@@ -109,13 +109,16 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..40 {
                 scope.spawn(|| {
-                    counters.add(Count::BytesSent, 3);
+                    counters.add(ServerCount::BytesSent, 3);
                     counters.error(16);
                     counters.error(99);
                 });
             }
         });
-        assert_eq!((counters.get(Count::BytesSent), counters.get(Count::BytesReceived)), (120, 0));
+        assert_eq!(
+            (counters.get(ServerCount::BytesSent), counters.get(ServerCount::BytesReceived)),
+            (120, 0)
+        );
         let errors: Vec<_> = counters.errors().filter(|(_, n)| *n > 0).collect();
         assert_eq!(errors, [(16, 40), (25, 40)]);
     }

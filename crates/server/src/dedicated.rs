@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use types::msg;
 
 use crate::connection::Connection;
-use crate::pool::{Load, Pool};
+use crate::pool::{HeldLoad, Pool};
 use crate::readiness::{DEDICATED, LISTENERS};
 use crate::shard::Shard;
 
@@ -39,7 +39,7 @@ pub struct Dedicated {
 /// Its requests are no load of others, and others none of its.
 pub struct NoLoad;
 
-impl Load for NoLoad {
+impl HeldLoad for NoLoad {
     fn held(&self) -> usize {
         0
     }

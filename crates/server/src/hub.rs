@@ -19,7 +19,7 @@ use crate::options::ServerOptions;
 use crate::pool::Pool;
 use crate::shard::Shard;
 use crate::throttle::Throttle;
-use crate::timers::{Due, Timers};
+use crate::timers::{DueTask, Timers};
 use crate::tls::TlsConfigs;
 
 /// Connections beyond the limit that get an answer; further ones are dropped at once.
@@ -157,7 +157,7 @@ impl Hub {
             self.count.fetch_add(1, Ordering::Relaxed);
             Ok(())
         })?;
-        self.timers.add(opened + self.options.login_timeout, Due::Login(id));
+        self.timers.add(opened + self.options.login_timeout, DueTask::Login(id));
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl Hub {
         if self.is_stopping() {
             return self.close(&connection);
         }
-        self.timers.add(Instant::now() + delay, Due::Resume(connection));
+        self.timers.add(Instant::now() + delay, DueTask::Resume(connection));
     }
 
     /// Does what is due at its time, until the server has ended.
@@ -238,21 +238,21 @@ impl Hub {
     }
 
     /// Does what is due now.
-    fn is_due(&self, due: Due) {
+    fn is_due(&self, due: DueTask) {
         match due {
-            Due::Resume(connection) => self.submit(connection, false),
-            Due::Login(id) => self.end_found(id, |connection| !connection.is_logged_in()),
-            Due::End(id) => self.end_found(id, |_| true),
-            Due::Kept(id) => self.send_kept(id),
-            Due::Idle => self.end_idle(),
-            Due::Accept => self.accept_again(),
+            DueTask::Resume(connection) => self.submit(connection, false),
+            DueTask::Login(id) => self.end_found(id, |connection| !connection.is_logged_in()),
+            DueTask::End(id) => self.end_found(id, |_| true),
+            DueTask::Kept(id) => self.send_kept(id),
+            DueTask::Idle => self.end_idle(),
+            DueTask::Accept => self.accept_again(),
         }
     }
 
     fn send_kept(&self, id: usize) {
         let memory = self.instance.memory();
         if let Some(again) = self.find(id).and_then(|connection| connection.send_kept(memory)) {
-            self.timers.add(again, Due::Kept(id));
+            self.timers.add(again, DueTask::Kept(id));
         }
     }
 
@@ -281,7 +281,7 @@ impl Hub {
                 self.submit(connection, true);
             }
         }
-        self.timers.add(next.max(now + IDLE_LOOK), Due::Idle);
+        self.timers.add(next.max(now + IDLE_LOOK), DueTask::Idle);
     }
 
     // ---- stop ----
@@ -315,9 +315,9 @@ impl Hub {
         }
         for due in self.timers.take_all() {
             match due {
-                Due::Resume(connection) => self.close(&connection),
+                DueTask::Resume(connection) => self.close(&connection),
                 // Its request may go on.
-                Due::Kept(id) => self.send_kept(id),
+                DueTask::Kept(id) => self.send_kept(id),
                 _ => {}
             }
         }

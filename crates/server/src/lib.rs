@@ -45,7 +45,7 @@ use crate::dedicated::Dedicated;
 use crate::hub::Hub;
 use crate::metrics::MetricsServer;
 use crate::poller::Sockets;
-use crate::pool::{Load, Pool};
+use crate::pool::{HeldLoad, Pool};
 use crate::readiness::MAX_LISTENERS;
 use crate::shard::Shard;
 use crate::tls::TlsConfigs;
@@ -212,7 +212,7 @@ fn pool(
     base: usize,
     lanes: usize,
     first: usize,
-    load: impl Load + 'static,
+    load: impl HeldLoad + 'static,
 ) -> std::io::Result<Pool<Arc<Connection>>> {
     let sockets = Sockets { hub: Arc::downgrade(hub), first };
     let served = Arc::downgrade(hub);

@@ -10,15 +10,15 @@ use tds::request::{BulkEvent, BulkReader};
 use tds::{Limits, TdsError};
 use types::msg;
 
-use crate::client::{Active, After, out_of_memory};
-use crate::connection::{Connection, Next};
-use crate::counters::Count;
+use crate::client::{ActiveClient, AfterMessage, out_of_memory};
+use crate::connection::{Connection, NextInput};
+use crate::counters::ServerCount;
 use crate::hub::Hub;
-use crate::output::{Answer, WITHDRAWN};
-use crate::wire::{Got, LARGE, WireError};
+use crate::output::{ClientAnswer, WITHDRAWN};
+use crate::wire::{LARGE, ReceivedInput, WireError};
 
 /// The rows of a load as they come.
-struct Rows<'a> {
+struct LoadRows<'a> {
     hub: &'a Hub,
     connection: &'a Connection,
     reader: BulkReader,
@@ -40,17 +40,17 @@ struct Rows<'a> {
 pub fn run(
     hub: &Hub,
     connection: &Connection,
-    active: &mut Active,
-    got: Got,
-) -> Result<After, WireError> {
-    hub.counters.add(Count::Requests, 1);
+    active: &mut ActiveClient,
+    got: ReceivedInput,
+) -> Result<AfterMessage, WireError> {
+    hub.counters.add(ServerCount::Requests, 1);
     phases::is_request();
     connection.begin_request(true);
-    let mut answer = Answer::new(hub, connection, active);
+    let mut answer = ClientAnswer::new(hub, connection, active);
     let limits = Limits { memory: hub.options.max_message };
     let reader = BulkReader::new(active.version, limits);
     let memory = Reservation::new(hub.instance.memory(), Clerk::Packets);
-    let mut rows = Rows {
+    let mut rows = LoadRows {
         hub,
         connection,
         reader,
@@ -77,22 +77,26 @@ pub fn run(
     }
     let over = answer.is_fatal();
     answer.finish(stopped, active)?;
-    Ok(if over || active.session.is_killed() { After::Close } else { After::Continue })
+    Ok(if over || active.session.is_killed() {
+        AfterMessage::Close
+    } else {
+        AfterMessage::Continue
+    })
 }
 
-impl Rows<'_> {
+impl LoadRows<'_> {
     /// Waits for the next piece.
     fn more(&mut self) -> Result<(), SqlError> {
         let _receive = phases::enter(Phase::Receive);
         let (hub, connection) = (self.hub, self.connection);
         match connection.wait_next(hub.options.idle_timeout, &|wait| hub.stalled(connection, wait))
         {
-            Ok(Next::Got(got)) => self.take(got),
-            Ok(Next::Attention) => {
+            Ok(NextInput::Got(got)) => self.take(got),
+            Ok(NextInput::Attention) => {
                 self.ended = true;
                 Err(cancelled())
             }
-            Ok(Next::Gone) => {
+            Ok(NextInput::Gone) => {
                 self.broken =
                     Some(std::io::Error::from(std::io::ErrorKind::ConnectionAborted).into());
                 self.ended = true;
@@ -117,8 +121,8 @@ impl Rows<'_> {
         Ok(())
     }
 
-    fn take(&mut self, got: Got) -> Result<(), SqlError> {
-        let Got::Bulk { bytes, last, ignored } = got else {
+    fn take(&mut self, got: ReceivedInput) -> Result<(), SqlError> {
+        let ReceivedInput::Bulk { bytes, last, ignored } = got else {
             self.broken = Some(TdsError::Packet("another message within a bulk load").into());
             self.ended = true;
             return Err(cancelled());
@@ -147,7 +151,7 @@ fn withdrawn() -> SqlError {
     SqlError::of(msg::BULK_LOAD_WITHDRAWN, []).state(state)
 }
 
-impl BulkRows for Rows<'_> {
+impl BulkRows for LoadRows<'_> {
     fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
         if let Some(error) = self.failed.take() {
             return Err(error);

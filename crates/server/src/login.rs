@@ -13,10 +13,11 @@ use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet
 use types::msg;
 
 use crate::client::{
-    Active, After, AnswerRoom, Authenticated, Client, SessionMemory, Stage, out_of_memory,
+    ActiveClient, AfterMessage, AnswerRoom, AuthenticatedClient, Client, ClientStage,
+    SessionMemory, out_of_memory,
 };
 use crate::connection::Connection;
-use crate::counters::Count;
+use crate::counters::ServerCount;
 use crate::hub::Hub;
 use crate::options::Encryption;
 use crate::output::server_name;
@@ -37,14 +38,14 @@ pub fn message(
     connection: &Connection,
     client: &mut Client,
     message: Message,
-) -> Result<After, WireError> {
-    let Stage::New(agreed) = client.stage else { return Ok(After::Close) };
+) -> Result<AfterMessage, WireError> {
+    let ClientStage::New(agreed) = client.stage else { return Ok(AfterMessage::Close) };
     match (message.kind, agreed) {
         (PacketType::Prelogin, None) => prelogin(hub, connection, client, &message),
         (PacketType::Login7, agreed) if agreed != Some(AfterPrelogin::Impossible) => {
             login(hub, connection, client, &message, agreed)
         }
-        _ => Ok(After::Close),
+        _ => Ok(AfterMessage::Close),
     }
 }
 
@@ -64,12 +65,12 @@ fn prelogin(
     connection: &Connection,
     client: &mut Client,
     message: &Message,
-) -> Result<After, WireError> {
+) -> Result<AfterMessage, WireError> {
     let asked = Prelogin::parse(&message.payload)?;
     let strict = connection.wire().is_encrypted();
     let Some(offered) = offer(hub, strict) else {
         audit(hub, connection, "A client that does not speak TDS 8.0 was refused.");
-        return Ok(After::Close);
+        return Ok(AfterMessage::Close);
     };
     let (mut reply, mut after) = asked.reply(offered, PRODUCT);
     if strict {
@@ -92,8 +93,8 @@ fn prelogin(
     if !strict && matches!(after, AfterPrelogin::LoginOnly | AfterPrelogin::Everything) {
         connection.wire().start_handshake()?;
     }
-    client.stage = Stage::New(Some(after));
-    Ok(After::Continue)
+    client.stage = ClientStage::New(Some(after));
+    Ok(AfterMessage::Continue)
 }
 
 /// Whether a password may come in the clear from this client.
@@ -112,11 +113,11 @@ fn login(
     client: &mut Client,
     message: &Message,
     agreed: Option<AfterPrelogin>,
-) -> Result<After, WireError> {
+) -> Result<AfterMessage, WireError> {
     let encrypted = connection.wire().is_encrypted();
     if !encrypted && !may_be_plain(hub, connection) {
         audit(hub, connection, "A login without encryption was refused.");
-        return Ok(After::Close);
+        return Ok(AfterMessage::Close);
     }
     if agreed == Some(AfterPrelogin::LoginOnly) {
         connection.wire().end_tls();
@@ -126,8 +127,9 @@ fn login(
         Ok(token) => {
             let administrator = hub.instance.is_sysadmin(&token);
             connection.set_share(hub.admission.share_of(token.id(), administrator));
-            client.stage = Stage::Authenticated(Box::new(Authenticated { login, token }));
-            Ok(After::Continue)
+            client.stage =
+                ClientStage::Authenticated(Box::new(AuthenticatedClient { login, token }));
+            Ok(AfterMessage::Continue)
         }
         Err(refusal) => fail(hub, connection, client, &login, &refusal),
     }
@@ -137,16 +139,20 @@ fn login(
 ///
 /// # Errors
 /// The client is gone.
-pub fn open(hub: &Hub, connection: &Connection, client: &mut Client) -> Result<After, WireError> {
-    let stage = std::mem::replace(&mut client.stage, Stage::Ended);
-    let Stage::Authenticated(known) = stage else { return Ok(After::Close) };
-    let Authenticated { login, token } = *known;
+pub fn open(
+    hub: &Hub,
+    connection: &Connection,
+    client: &mut Client,
+) -> Result<AfterMessage, WireError> {
+    let stage = std::mem::replace(&mut client.stage, ClientStage::Ended);
+    let ClientStage::Authenticated(known) = stage else { return Ok(AfterMessage::Close) };
+    let AuthenticatedClient { login, token } = *known;
     let opened = session_memory(hub, connection)
         .and_then(|memory| Ok((open_session(hub, connection, &login, &token)?, memory)));
     match opened {
         Ok(((session, told), memory)) => {
             hub.throttle.succeeded(connection.peer.ip());
-            hub.counters.add(Count::LoginsSucceeded, 1);
+            hub.counters.add(ServerCount::LoginsSucceeded, 1);
             accept(hub, connection, client, &login, (session, memory), &told)
         }
         Err(refusal) => fail(hub, connection, client, &login, &refusal),
@@ -168,13 +174,13 @@ fn fail(
     client: &mut Client,
     login: &Login7,
     refusal: &Refusal,
-) -> Result<After, WireError> {
-    hub.counters.add(Count::LoginsFailed, 1);
-    client.stage = Stage::Refused(refused(login, &refusal.errors));
+) -> Result<AfterMessage, WireError> {
+    hub.counters.add(ServerCount::LoginsFailed, 1);
+    client.stage = ClientStage::Refused(refused(login, &refusal.errors));
     if refusal.delay.is_zero() {
         refuse(hub, connection, client)
     } else {
-        Ok(After::Later(refusal.delay))
+        Ok(AfterMessage::Later(refusal.delay))
     }
 }
 
@@ -182,11 +188,15 @@ fn fail(
 ///
 /// # Errors
 /// The client is gone.
-pub fn refuse(hub: &Hub, connection: &Connection, client: &Client) -> Result<After, WireError> {
-    if let Stage::Refused(answer) = &client.stage {
+pub fn refuse(
+    hub: &Hub,
+    connection: &Connection,
+    client: &Client,
+) -> Result<AfterMessage, WireError> {
+    if let ClientStage::Refused(answer) = &client.stage {
         connection.send(answer, Some(hub.options.login_timeout), &|wait| wait())?;
     }
-    Ok(After::Close)
+    Ok(AfterMessage::Close)
 }
 
 /// A login that has failed.
@@ -360,7 +370,7 @@ fn accept(
     login: &Login7,
     (mut session, memory): (Session, SessionMemory),
     told: &[SqlError],
-) -> Result<After, WireError> {
+) -> Result<AfterMessage, WireError> {
     let size = login.negotiated_packet_size(packet::DEFAULT_PACKET_SIZE);
     // The new size is in force after this answer.
     let mut buffer = MessageBuffer::new(packet::DEFAULT_PACKET_SIZE, session.spid() as u16);
@@ -396,11 +406,11 @@ fn accept(
     buffer.finish(&mut bytes);
     connection.wire().logged_in(hub.options.max_message, size);
     // Closed meanwhile: nobody waits for the answer.
-    let Some(watcher) = hub.watcher_of(connection) else { return Ok(After::Close) };
+    let Some(watcher) = hub.watcher_of(connection) else { return Ok(AfterMessage::Close) };
     session.set_watcher(Arc::downgrade(&watcher));
     session.hold_answers();
     connection.set_logged_in(session.cancel_handle(), watcher);
-    client.stage = Stage::Ready(Box::new(Active {
+    client.stage = ClientStage::Ready(Box::new(ActiveClient {
         session,
         version: login.version,
         packet_size: size,
@@ -408,5 +418,5 @@ fn accept(
         memory,
     }));
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
-    Ok(After::Continue)
+    Ok(AfterMessage::Continue)
 }

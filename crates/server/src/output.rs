@@ -19,7 +19,7 @@ use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, co
 use tds::{Column, ColumnFlags, MessageBuffer, RowColumns, TdsVersion, TokenWriter, TypeInfo};
 use types::msg;
 
-use crate::client::{Active, AnswerRoom};
+use crate::client::{ActiveClient, AnswerRoom};
 use crate::command::{command_of, is_untold};
 use crate::connection::Connection;
 use crate::hub::Hub;
@@ -50,7 +50,7 @@ pub fn server_name() -> &'static str {
 }
 
 /// An answer that is being made.
-pub struct Answer<'a> {
+pub struct ClientAnswer<'a> {
     hub: &'a Hub,
     connection: &'a Connection,
     buffer: MessageBuffer,
@@ -60,7 +60,7 @@ pub struct Answer<'a> {
     may_be_large: bool,
     packets: Vec<u8>,
     /// A DONE that waits for whether it is the last.
-    held: Option<Done>,
+    held: Option<DoneToken>,
     /// An error was sent since the last DONE.
     error: bool,
     /// An error was sent after which the connection ends.
@@ -82,20 +82,24 @@ pub struct Answer<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Done {
+struct DoneToken {
     kind: DoneKind,
     status: DoneStatus,
     command: u16,
     rows: Option<u64>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ClientAnswer<'a> {
     /// An empty answer to a client.
-    pub fn new(hub: &'a Hub, connection: &'a Connection, active: &mut Active) -> Answer<'a> {
+    pub fn new(
+        hub: &'a Hub,
+        connection: &'a Connection,
+        active: &mut ActiveClient,
+    ) -> ClientAnswer<'a> {
         let spid = active.session.spid() as u16;
         let AnswerRoom { payload, mut packets } = std::mem::take(&mut active.room);
         packets.clear();
-        Answer {
+        ClientAnswer {
             hub,
             connection,
             buffer: MessageBuffer::in_room(active.packet_size, spid, payload),
@@ -148,7 +152,7 @@ impl<'a> Answer<'a> {
         let error = std::mem::take(&mut self.error);
         let status = self.status(error);
         self.held =
-            Some(Done { kind: DoneKind::Proc, status, command: command::EXECUTE, rows: None });
+            Some(DoneToken { kind: DoneKind::Proc, status, command: command::EXECUTE, rows: None });
     }
 
     fn status(&self, error: bool) -> DoneStatus {
@@ -193,9 +197,9 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// The client is gone; or it was told part of an answer that is lost.
-    pub fn finish(mut self, stopped: bool, active: &mut Active) -> std::io::Result<()> {
+    pub fn finish(mut self, stopped: bool, active: &mut ActiveClient) -> std::io::Result<()> {
         let _encode = phases::enter(Phase::Encode);
-        // Whoever has not waited for the log before ([`Answer::settle`]) does now.
+        // Whoever has not waited for the log before ([`ClientAnswer::settle`]) does now.
         if self.make_durable().is_err() {
             self.tell_loss()?;
         }
@@ -216,7 +220,7 @@ impl<'a> Answer<'a> {
             held => {
                 self.held = held;
                 self.release();
-                Done {
+                DoneToken {
                     kind: DoneKind::Done,
                     status: self.status(self.error || stopped),
                     command: command::BATCH,
@@ -287,7 +291,7 @@ fn user_type(ty: DataType) -> u32 {
     if ty == DataType::RowVersion { TIMESTAMP } else { 0 }
 }
 
-impl Sink for Answer<'_> {
+impl Sink for ClientAnswer<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
         let _encode = phases::enter(Phase::Encode);
         self.release();
@@ -366,7 +370,7 @@ impl Sink for Answer<'_> {
             StatementKind::Execute => DoneKind::Proc,
             _ => DoneKind::Done,
         };
-        self.held = Some(Done {
+        self.held = Some(DoneToken {
             kind,
             status: self.status(end.error),
             command: command_of(end.statement),

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crate::connection::Connection;
 use crate::hub::Hub;
-use crate::pool::{Arrivals, Arrived};
-use crate::readiness::{self, LISTENERS, MOST, Ready, room};
+use crate::pool::{Arrivals, ArrivedWork};
+use crate::readiness::{self, LISTENERS, MOST, ReadySource, room};
 
 /// How long a poller leaves its lane alone after it was of use, or was called: workers that become
 /// free in that time find their requests by themselves, which costs less.
@@ -89,7 +89,9 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
         };
         for event in events {
             match readiness::ready(event) {
-                Ready::Bell => hub.pool_in(lane).into_iter().for_each(|pool| pool.pass_on_wake()),
+                ReadySource::Bell => {
+                    hub.pool_in(lane).into_iter().for_each(|pool| pool.pass_on_wake())
+                }
                 ready => {
                     if let Some(connection) = take(hub, ready) {
                         let urgent = connection.is_in_transaction();
@@ -105,8 +107,8 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
 }
 
 /// Does what a socket's event asks for; the connection that has a request and is the caller's now.
-fn take(hub: &Hub, ready: Ready) -> Option<Arc<Connection>> {
-    let Ready::Source { id, readable, writable, over } = ready else { return None };
+fn take(hub: &Hub, ready: ReadySource) -> Option<Arc<Connection>> {
+    let ReadySource::Source { id, readable, writable, over } = ready else { return None };
     if id >= LISTENERS {
         hub.accept_from((id - LISTENERS) as usize);
         return None;
@@ -163,24 +165,23 @@ pub struct Sockets {
 }
 
 impl Arrivals<Arc<Connection>> for Sockets {
-    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Arc<Connection>> {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> ArrivedWork<Arc<Connection>> {
         let arrived = with_hub(&self.hub, |hub| {
             let mut room = room::<1>();
             match hub.shard(self.first + lane).readiness.wait(&mut room, timeout) {
-                Ok([]) => Arrived::Late,
-                Ok([event, ..]) => {
-                    take(hub, readiness::ready(event)).map_or(Arrived::Nothing, Arrived::Request)
-                }
+                Ok([]) => ArrivedWork::Late,
+                Ok([event, ..]) => take(hub, readiness::ready(event))
+                    .map_or(ArrivedWork::Nothing, ArrivedWork::Request),
                 Err(_) => {
                     // The poller says so.
                     std::thread::sleep(REST);
-                    Arrived::Nothing
+                    ArrivedWork::Nothing
                 }
             }
         });
         arrived.unwrap_or_else(|| {
             std::thread::sleep(REST);
-            Arrived::Late
+            ArrivedWork::Late
         })
     }
 

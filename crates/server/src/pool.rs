@@ -4,8 +4,8 @@
 //! next request; threads that find no work for a while end. A thread without work waits where work
 //! arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
 //! thread in between. The queue is for what comes while none is free. How many requests may run is
-//! not the pool's to say ([`Load`]): it has as many threads as there are requests that may run, and
-//! those that it begins with to find out what comes. Guarantees: whatever runs or waits, some
+//! not the pool's to say ([`HeldLoad`]): it has as many threads as there are requests that may run,
+//! and those that it begins with to find out what comes. Guarantees: whatever runs or waits, some
 //! threads look at what comes; a request that a free thread finds takes no lock that all threads
 //! share; the thread that starts others sleeps unless requests wait that it can start a thread for.
 
@@ -48,7 +48,7 @@ const RING_AGAIN: Duration = Duration::from_millis(1);
 pub trait Arrivals<T>: Send + Sync {
     /// Waits in a lane until something comes, somebody wakes a thread of it, or the time has
     /// passed, if one is given.
-    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<T>;
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> ArrivedWork<T>;
     /// Wakes one thread that waits in the lane; if none does, the next one that would.
     fn wake(&self, lane: usize);
     /// The last free thread of the lane has work now: what comes next finds none.
@@ -58,7 +58,7 @@ pub trait Arrivals<T>: Send + Sync {
 }
 
 /// What the requests hold that run on the pool's threads.
-pub trait Load: Send + Sync {
+pub trait HeldLoad: Send + Sync {
     /// Threads that requests may take: those that run, and those that may begin.
     fn held(&self) -> usize;
     /// How many of them wait for something that may take long.
@@ -67,7 +67,7 @@ pub trait Load: Send + Sync {
 
 /// What a wait has brought.
 #[derive(Debug)]
-pub enum Arrived<T> {
+pub enum ArrivedWork<T> {
     /// A request.
     Request(T),
     /// Nothing, but the queue may have something.
@@ -78,19 +78,19 @@ pub enum Arrived<T> {
 
 /// Worker threads that run `T`.
 pub struct Pool<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<PoolShared<T>>,
 }
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
+struct PoolShared<T> {
+    state: Mutex<PoolState<T>>,
     /// Requests in the queue.
     queued: AtomicUsize,
     /// Workers there are: a look without the lock.
     begun: AtomicUsize,
     stopped: AtomicBool,
-    lanes: Vec<Lane>,
+    lanes: Vec<PoolLane>,
     arrivals: Box<dyn Arrivals<T>>,
-    load: Box<dyn Load>,
+    load: Box<dyn HeldLoad>,
     /// Requests wait and no thread is free, or there may be more threads than before.
     grow: Condvar,
     /// How often the watcher has looked whether threads are needed.
@@ -105,14 +105,14 @@ struct Shared<T> {
 /// What the threads of a lane change with each request; on cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Lane {
+struct PoolLane {
     /// Threads that wait for work.
     idle: AtomicUsize,
     /// Requests run so far.
     served: AtomicU64,
 }
 
-struct State<T> {
+struct PoolState<T> {
     urgent: VecDeque<T>,
     ordinary: VecDeque<T>,
     workers: usize,
@@ -126,7 +126,7 @@ struct State<T> {
     peak: usize,
 }
 
-impl<T> State<T> {
+impl<T> PoolState<T> {
     fn take(&mut self) -> Option<T> {
         let fair = self.taken % FAIR == FAIR - 1;
         let (first, second) = if fair {
@@ -150,12 +150,12 @@ impl<T: Send + 'static> Pool<T> {
         base: usize,
         lanes: usize,
         arrivals: impl Arrivals<T> + 'static,
-        load: impl Load + 'static,
+        load: impl HeldLoad + 'static,
         run: impl Fn(T) + Send + Sync + 'static,
     ) -> io::Result<Pool<T>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+        let shared = Arc::new(PoolShared {
+            state: Mutex::new(PoolState {
                 urgent: VecDeque::new(),
                 ordinary: VecDeque::new(),
                 workers: 0,
@@ -167,7 +167,7 @@ impl<T: Send + 'static> Pool<T> {
             queued: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
-            lanes: (0..lanes.max(1)).map(|_| Lane::default()).collect(),
+            lanes: (0..lanes.max(1)).map(|_| PoolLane::default()).collect(),
             arrivals: Box::new(arrivals),
             load: Box::new(load),
             grow: Condvar::new(),
@@ -276,7 +276,7 @@ impl<T: Send + 'static> Pool<T> {
     }
 }
 
-impl<T: Send + 'static> Shared<T> {
+impl<T: Send + 'static> PoolShared<T> {
     fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::SeqCst)
     }
@@ -303,7 +303,7 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     /// One worker more. Where the system has no thread for it, those that are there go on.
-    fn start_worker(self: &Arc<Self>, state: &mut State<T>) -> bool {
+    fn start_worker(self: &Arc<Self>, state: &mut PoolState<T>) -> bool {
         let (shared, lane) = (self.clone(), state.started % self.lanes.len());
         let body = move || shared.work_on(lane);
         let started =
@@ -340,9 +340,9 @@ impl<T: Send + 'static> Shared<T> {
                 continue;
             }
             match self.wait(lane) {
-                Arrived::Request(item) => self.serve(lane, item),
-                Arrived::Nothing => {}
-                Arrived::Late => {
+                ArrivedWork::Request(item) => self.serve(lane, item),
+                ArrivedWork::Nothing => {}
+                ArrivedWork::Late => {
                     // It may end.
                     self.arrivals.leave();
                     let mut state = self.state.lock();
@@ -359,7 +359,7 @@ impl<T: Send + 'static> Shared<T> {
 
     /// The thread has left the arrivals, which may have ended with it: before it is counted as
     /// ended, as whoever waits for the last one is to find nothing kept, and not under the lock.
-    fn end(&self, state: &mut State<T>) {
+    fn end(&self, state: &mut PoolState<T>) {
         let own = gettid();
         state.threads.retain(|thread| *thread != own);
         state.workers -= 1;
@@ -407,19 +407,19 @@ impl<T: Send + 'static> Shared<T> {
         false
     }
 
-    fn wait(self: &Arc<Self>, lane: usize) -> Arrived<T> {
+    fn wait(self: &Arc<Self>, lane: usize) -> ArrivedWork<T> {
         let idle = &self.lanes[lane].idle;
         idle.fetch_add(1, Ordering::SeqCst);
         let nothing = self.queued.load(Ordering::SeqCst) == 0 && !self.is_stopped();
         // Those that the pool begins with stay: the system sets no timer for each of their waits.
         // Whoever begins to wait while there are more has one, so that as many end.
         let linger = (self.begun.load(Ordering::SeqCst) > self.base).then_some(LINGER);
-        let arrived = if nothing { self.arrivals.wait(lane, linger) } else { Arrived::Nothing };
+        let arrived = if nothing { self.arrivals.wait(lane, linger) } else { ArrivedWork::Nothing };
         if idle.fetch_sub(1, Ordering::SeqCst) == 1 && !self.adds_spare(lane) {
             self.arrivals.deserted(lane);
         }
         // What was put into the queue for this thread may have to be another's now.
-        if matches!(arrived, Arrived::Request(_)) && self.waiting() > 0 {
+        if matches!(arrived, ArrivedWork::Request(_)) && self.waiting() > 0 {
             // Under the lock: the watcher looks and begins to wait under it.
             let _state = self.state.lock();
             self.grow.notify_one();
@@ -484,7 +484,7 @@ impl<T: Send + 'static> Shared<T> {
 
     /// Threads that may be started: beside those that requests hold there are as many as the pool
     /// begins with.
-    fn room(&self, state: &State<T>) -> usize {
+    fn room(&self, state: &PoolState<T>) -> usize {
         (self.base + self.load.held()).saturating_sub(state.workers)
     }
 

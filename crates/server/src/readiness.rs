@@ -32,7 +32,7 @@ pub struct Readiness {
 
 /// One thing that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ready {
+pub enum ReadySource {
     /// The bell was rung.
     Bell,
     /// A source that is watched.
@@ -100,13 +100,13 @@ impl Readiness {
 }
 
 /// What an event says.
-pub fn ready(event: &Event) -> Ready {
+pub fn ready(event: &Event) -> ReadySource {
     let (id, flags) = (event.data.u64(), event.flags);
     if id == BELL {
-        return Ready::Bell;
+        return ReadySource::Bell;
     }
     let over = EventFlags::HUP | EventFlags::ERR;
-    Ready::Source {
+    ReadySource::Source {
         id,
         readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP | over),
         writable: flags.intersects(EventFlags::OUT | over),
@@ -134,7 +134,7 @@ mod tests {
         set.ring();
         assert_eq!(
             set.wait(&mut room, at_once).unwrap().iter().map(ready).collect::<Vec<_>>(),
-            [Ready::Bell]
+            [ReadySource::Bell]
         );
         assert!(set.wait(&mut room, at_once).unwrap().is_empty(), "a ring wakes once");
 
@@ -143,21 +143,21 @@ mod tests {
         let (server, _) = listener.accept().unwrap();
         server.set_nonblocking(true).unwrap();
         set.watch(&server, 7).unwrap();
-        let writable = Ready::Source { id: 7, readable: false, writable: true, over: false };
+        let writable = ReadySource::Source { id: 7, readable: false, writable: true, over: false };
         assert_eq!(
             set.wait(&mut room, at_once).unwrap().iter().map(ready).collect::<Vec<_>>(),
             [writable]
         );
         client.write_all(b"x").unwrap();
         let long = Some(Duration::from_secs(20));
-        let both = Ready::Source { id: 7, readable: true, writable: true, over: false };
+        let both = ReadySource::Source { id: 7, readable: true, writable: true, over: false };
         assert_eq!(
             set.wait(&mut room, long).unwrap().iter().map(ready).collect::<Vec<_>>(),
             [both]
         );
         assert!(set.wait(&mut room, at_once).unwrap().is_empty(), "not read, but told");
         drop(client);
-        let end = Ready::Source { id: 7, readable: true, writable: true, over: true };
+        let end = ReadySource::Source { id: 7, readable: true, writable: true, over: true };
         assert_eq!(set.wait(&mut room, long).unwrap().iter().map(ready).collect::<Vec<_>>(), [end]);
         drop(server);
         assert!(set.wait(&mut room, at_once).unwrap().is_empty(), "a closed socket is not watched");

@@ -20,13 +20,13 @@ use tds::{
 };
 use types::msg;
 
-use crate::client::{Active, After, out_of_memory};
+use crate::client::{ActiveClient, AfterMessage, out_of_memory};
 use crate::connection::Connection;
-use crate::counters::Count;
+use crate::counters::ServerCount;
 use crate::hub::Hub;
-use crate::output::{Answer, WITHDRAWN};
-use crate::timers::Due;
-use crate::wire::{LARGE, Received, WireError};
+use crate::output::{ClientAnswer, WITHDRAWN};
+use crate::timers::DueTask;
+use crate::wire::{LARGE, ReceivedMessage, WireError};
 
 /// Answers an attention that came while nothing ran. It holds no thread, so nobody waits for a
 /// client that does not read: a few such clients would keep all threads.
@@ -36,16 +36,16 @@ use crate::wire::{LARGE, Received, WireError};
 pub fn acknowledge(
     hub: &Hub,
     connection: &Connection,
-    active: &Active,
-) -> Result<After, WireError> {
+    active: &ActiveClient,
+) -> Result<AfterMessage, WireError> {
     if let Some(due) = connection.send_soon(&only_done(active, DoneStatus::ATTENTION))? {
-        hub.timers.add(due, Due::Kept(connection.id));
+        hub.timers.add(due, DueTask::Kept(connection.id));
     }
-    Ok(After::Continue)
+    Ok(AfterMessage::Continue)
 }
 
 /// An answer that is one DONE.
-fn only_done(active: &Active, status: DoneStatus) -> Vec<u8> {
+fn only_done(active: &ActiveClient, status: DoneStatus) -> Vec<u8> {
     let mut buffer = MessageBuffer::new(active.packet_size, active.session.spid() as u16);
     TokenWriter::new(buffer.payload(), active.version).done(DoneKind::Done, status, 0, None);
     let mut bytes = Vec::new();
@@ -62,18 +62,18 @@ fn only_done(active: &Active, status: DoneStatus) -> Vec<u8> {
 pub fn run(
     hub: &Hub,
     connection: &Connection,
-    active: &mut Active,
-    mut received: Received,
-) -> Result<After, WireError> {
+    active: &mut ActiveClient,
+    mut received: ReceivedMessage,
+) -> Result<AfterMessage, WireError> {
     loop {
-        let Received { message, memory } = received;
+        let ReceivedMessage { message, memory } = received;
         if let Some(after) = without_running(hub, connection, active, &message)? {
             return Ok(after);
         }
-        hub.counters.add(Count::Requests, 1);
+        hub.counters.add(ServerCount::Requests, 1);
         phases::is_request();
         connection.begin_request(false);
-        let mut answer = Answer::new(hub, connection, active);
+        let mut answer = ClientAnswer::new(hub, connection, active);
         let result = carry_out(hub, active, &message, memory, &mut answer);
         drop(message);
         if result.is_ok()
@@ -89,16 +89,17 @@ pub fn run(
         answer.settle(&mut active.session);
         let stopped = connection.end_request();
         if stopped {
-            hub.counters.add(Count::Attentions, 1);
+            hub.counters.add(ServerCount::Attentions, 1);
         }
-        let over = active.session.is_killed() || result.as_ref().is_err_and(Failure::is_final);
+        let over =
+            active.session.is_killed() || result.as_ref().is_err_and(RequestFailure::is_final);
         if let Err(failure) = result {
             answer.fail(&failure.error());
         }
         let over = over || answer.is_fatal();
         connection.set_in_transaction(active.session.trancount() > 0);
         answer.finish(stopped, active)?;
-        return Ok(if over { After::Close } else { After::Continue });
+        return Ok(if over { AfterMessage::Close } else { AfterMessage::Continue });
     }
 }
 
@@ -109,9 +110,9 @@ pub fn run(
 fn without_running(
     hub: &Hub,
     connection: &Connection,
-    active: &mut Active,
+    active: &mut ActiveClient,
     message: &Message,
-) -> Result<Option<After>, WireError> {
+) -> Result<Option<AfterMessage>, WireError> {
     match message.kind {
         PacketType::Attention
         | PacketType::SqlBatch
@@ -133,7 +134,7 @@ fn without_running(
         let bytes = only_done(active, status);
         let timeout = hub.options.send_timeout;
         connection.send(&bytes, timeout, &|wait| hub.stalled(connection, wait))?;
-        return Ok(Some(After::Continue));
+        return Ok(Some(AfterMessage::Continue));
     }
     Ok(None)
 }
@@ -143,11 +144,11 @@ fn without_running(
 fn reset_alone(
     hub: &Hub,
     connection: &Connection,
-    active: &mut Active,
+    active: &mut ActiveClient,
     message: &Message,
-) -> Result<After, WireError> {
+) -> Result<AfterMessage, WireError> {
     connection.begin_request(false);
-    let mut answer = Answer::new(hub, connection, active);
+    let mut answer = ClientAnswer::new(hub, connection, active);
     match reset(active, message, &mut answer) {
         Ok(()) if message.ignored => {
             let (_, state) = WITHDRAWN;
@@ -169,7 +170,7 @@ fn reset_alone(
             acknowledge(hub, connection, active)?;
         }
     }
-    Ok(if active.session.is_killed() { After::Close } else { After::Continue })
+    Ok(if active.session.is_killed() { AfterMessage::Close } else { AfterMessage::Continue })
 }
 
 /// Longest batch that is looked at for whether it does nothing but end a transaction.
@@ -245,43 +246,43 @@ impl Grant for CallMemory<'_> {
 }
 
 /// Why a request was not carried out.
-enum Failure {
+enum RequestFailure {
     Tds(TdsError),
     Sql(SqlError),
 }
 
-impl From<TdsError> for Failure {
-    fn from(error: TdsError) -> Failure {
-        Failure::Tds(error)
+impl From<TdsError> for RequestFailure {
+    fn from(error: TdsError) -> RequestFailure {
+        RequestFailure::Tds(error)
     }
 }
 
-impl From<SqlError> for Failure {
-    fn from(error: SqlError) -> Failure {
-        Failure::Sql(error)
+impl From<SqlError> for RequestFailure {
+    fn from(error: SqlError) -> RequestFailure {
+        RequestFailure::Sql(error)
     }
 }
 
-impl Failure {
+impl RequestFailure {
     fn is_final(&self) -> bool {
-        matches!(self, Failure::Tds(error) if error.after() == AfterError::Close)
+        matches!(self, RequestFailure::Tds(error) if error.after() == AfterError::Close)
     }
 
     fn error(self) -> SqlError {
         match self {
-            Failure::Tds(error) => error.to_sql_error(),
-            Failure::Sql(error) => error,
+            RequestFailure::Tds(error) => error.to_sql_error(),
+            RequestFailure::Sql(error) => error,
         }
     }
 }
 
 fn carry_out(
     hub: &Hub,
-    active: &mut Active,
+    active: &mut ActiveClient,
     message: &Message,
     mut memory: Option<Reservation>,
-    answer: &mut Answer<'_>,
-) -> Result<(), Failure> {
+    answer: &mut ClientAnswer<'_>,
+) -> Result<(), RequestFailure> {
     if message.resets() {
         reset(active, message, answer)?;
     }
@@ -308,7 +309,11 @@ fn carry_out(
 }
 
 /// Resets the session as a message asks for it.
-fn reset(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
+fn reset(
+    active: &mut ActiveClient,
+    message: &Message,
+    answer: &mut ClientAnswer<'_>,
+) -> Result<(), RequestFailure> {
     if message.keeps_transaction() && active.session.trancount() > 0 {
         return Err(
             TdsError::Unsupported("a reset of the connection that keeps its transaction").into()
@@ -320,7 +325,7 @@ fn reset(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Res
 
 /// Error 3971 when the client believes to be in a transaction that is not the session's: what it
 /// asks for was meant for that one. Error 3989 when it does not know of the session's.
-fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
+fn check_transaction(active: &ActiveClient, headers: Headers) -> Result<(), RequestFailure> {
     let (theirs, ours) = (headers.transaction, active.session.transaction_number());
     if theirs == ours || active.version < TdsVersion::V7_2 {
         return Ok(());
@@ -333,10 +338,10 @@ fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
 
 fn calls(
     hub: &Hub,
-    active: &mut Active,
+    active: &mut ActiveClient,
     message: &Message,
-    answer: &mut Answer<'_>,
-) -> Result<(), Failure> {
+    answer: &mut ClientAnswer<'_>,
+) -> Result<(), RequestFailure> {
     let limits = Limits { memory: hub.options.max_message };
     let mut memory = CallMemory { account: hub.instance.memory(), taken: None };
     let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
@@ -358,9 +363,9 @@ fn calls(
 }
 
 fn run_call(
-    active: &mut Active,
+    active: &mut ActiveClient,
     call: RpcRequest,
-    answer: &mut Answer<'_>,
+    answer: &mut ClientAnswer<'_>,
 ) -> Result<(), SqlError> {
     if call.no_execute {
         return Err(TdsError::Unsupported("describing a call without executing it").to_sql_error());
@@ -417,10 +422,10 @@ fn rows_of(table: TableValue) -> RpcTable {
 }
 
 fn transaction(
-    active: &mut Active,
+    active: &mut ActiveClient,
     message: &Message,
-    answer: &mut Answer<'_>,
-) -> Result<(), Failure> {
+    answer: &mut ClientAnswer<'_>,
+) -> Result<(), RequestFailure> {
     let (_, asked) = Asked::parse(&message.payload, active.version)?;
     let request = match asked {
         Asked::Begin(begin) => TransactionRequest::Begin(start(begin)),

@@ -12,11 +12,11 @@ use parking_lot::MutexGuard;
 use tds::PacketType;
 
 use crate::admission::Class;
-use crate::client::{After, Client, Stage};
-use crate::connection::{Connection, Next};
+use crate::client::{AfterMessage, Client, ClientStage};
+use crate::connection::{Connection, NextInput};
 use crate::hub::Hub;
-use crate::turns::Place;
-use crate::wire::{Got, WireError};
+use crate::turns::QueuePlace;
+use crate::wire::{ReceivedInput, WireError};
 use crate::{load, login, request};
 
 /// Serves a connection until it has nothing to read, or others wait.
@@ -24,23 +24,23 @@ pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
     let served = catch_unwind(AssertUnwindSafe(|| {
         loop {
             let after = match turn(hub, connection) {
-                Turn::Done(after) => after,
-                Turn::Again => continue,
-                Turn::Left => return hub.left(connection),
-                Turn::More if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) => {
+                TurnOutcome::Done(after) => after,
+                TurnOutcome::Again => continue,
+                TurnOutcome::Left => return hub.left(connection),
+                TurnOutcome::More if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) => {
                     return hub.submit(connection.clone(), false);
                 }
-                Turn::More => continue,
+                TurnOutcome::More => continue,
             };
             match after {
                 // Nothing more is done for a client after SHUTDOWN, its own or another's.
-                Ok(After::Continue) if !hub.is_stopping() && !hub.instance.shutdown_requested() => {
-                }
-                Ok(After::Later(delay)) => {
+                Ok(AfterMessage::Continue)
+                    if !hub.is_stopping() && !hub.instance.shutdown_requested() => {}
+                Ok(AfterMessage::Later(delay)) => {
                     hub.release(connection);
                     return hub.later(connection.clone(), delay);
                 }
-                Ok(After::Continue | After::Close) => return hub.close(connection),
+                Ok(AfterMessage::Continue | AfterMessage::Close) => return hub.close(connection),
                 Err(error) => {
                     note(hub, connection, &error);
                     return hub.close(connection);
@@ -66,9 +66,9 @@ pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
 }
 
 /// One message of a connection.
-enum Turn {
+enum TurnOutcome {
     /// It was answered.
-    Done(Result<After, WireError>),
+    Done(Result<AfterMessage, WireError>),
     /// Something else has come meanwhile.
     Again,
     /// Much has come, and nothing whole yet.
@@ -77,7 +77,7 @@ enum Turn {
     Left,
 }
 
-fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
+fn turn(hub: &Hub, connection: &Arc<Connection>) -> TurnOutcome {
     // Until the message is answered, if there is one.
     let _timing = hub.instance.request_phases().begin(connection.take_waited());
     let (mut client, next) = match admitted(hub, connection) {
@@ -85,23 +85,26 @@ fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
         Err(turn) => return turn,
     };
     let client = &mut *client;
-    let Some(next) = next else { return Turn::Done(login::open(hub, connection, client)) };
-    Turn::Done(match (&mut client.stage, next) {
-        (Stage::Ended | Stage::Refused(_) | Stage::Authenticated(_), _) | (_, Next::Gone) => {
-            Ok(After::Close)
+    let Some(next) = next else { return TurnOutcome::Done(login::open(hub, connection, client)) };
+    TurnOutcome::Done(match (&mut client.stage, next) {
+        (ClientStage::Ended | ClientStage::Refused(_) | ClientStage::Authenticated(_), _)
+        | (_, NextInput::Gone) => Ok(AfterMessage::Close),
+        (ClientStage::Ready(active), NextInput::Attention) => {
+            request::acknowledge(hub, connection, active)
         }
-        (Stage::Ready(active), Next::Attention) => request::acknowledge(hub, connection, active),
-        (Stage::Ready(active), Next::Got(Got::Message(received))) => {
+        (ClientStage::Ready(active), NextInput::Got(ReceivedInput::Message(received))) => {
             request::run(hub, connection, active, received)
         }
-        (Stage::Ready(active), Next::Got(got @ Got::Bulk { .. })) => {
+        (ClientStage::Ready(active), NextInput::Got(got @ ReceivedInput::Bulk { .. })) => {
             load::run(hub, connection, active, got)
         }
-        (Stage::New(_), Next::Got(Got::Message(received))) => {
+        (ClientStage::New(_), NextInput::Got(ReceivedInput::Message(received))) => {
             login::message(hub, connection, client, received.message)
         }
-        (Stage::New(_), _) => Ok(After::Close),
-        (Stage::Ready(_), Next::Got(Got::Blocked | Got::Closed)) => Ok(After::Close),
+        (ClientStage::New(_), _) => Ok(AfterMessage::Close),
+        (ClientStage::Ready(_), NextInput::Got(ReceivedInput::Blocked | ReceivedInput::Closed)) => {
+            Ok(AfterMessage::Close)
+        }
     })
 }
 
@@ -110,16 +113,18 @@ fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
 fn admitted<'c>(
     hub: &Hub,
     connection: &'c Arc<Connection>,
-) -> Result<(MutexGuard<'c, Client>, Option<Next>), Turn> {
+) -> Result<(MutexGuard<'c, Client>, Option<NextInput>), TurnOutcome> {
     let client = connection.client();
     let next = match &client.stage {
-        Stage::Refused(_) => return Err(Turn::Done(login::refuse(hub, connection, &client))),
-        Stage::Authenticated(_) => None,
+        ClientStage::Refused(_) => {
+            return Err(TurnOutcome::Done(login::refuse(hub, connection, &client)));
+        }
+        ClientStage::Authenticated(_) => None,
         _ => match connection.next() {
-            Ok(None) => return Err(Turn::Left),
-            Ok(Some(Next::Got(Got::Blocked))) => return Err(Turn::More),
+            Ok(None) => return Err(TurnOutcome::Left),
+            Ok(Some(NextInput::Got(ReceivedInput::Blocked))) => return Err(TurnOutcome::More),
             Ok(next) => next,
-            Err(error) => return Err(Turn::Done(Err(error))),
+            Err(error) => return Err(TurnOutcome::Done(Err(error))),
         },
     };
     let class = class_of(connection, &client, next.as_ref());
@@ -130,33 +135,38 @@ fn admitted<'c>(
     // Whoever takes it out of the queue has it.
     drop(client);
     match hub.enter_queue(connection, class, next) {
-        Place::Admitted(next) => {
+        QueuePlace::Admitted(next) => {
             // It has not waited.
             connection.take_waited();
             Ok((connection.client(), next))
         }
-        Place::Left => Err(Turn::Left),
+        QueuePlace::Left => Err(TurnOutcome::Left),
         // Nothing may come before the answer to a login.
-        Place::Again if class == Class::Opening => Err(Turn::Done(Ok(After::Close))),
-        Place::Again => Err(Turn::Again),
+        QueuePlace::Again if class == Class::Opening => {
+            Err(TurnOutcome::Done(Ok(AfterMessage::Close)))
+        }
+        QueuePlace::Again => Err(TurnOutcome::Again),
     }
 }
 
 /// What kind of thread it takes; `None` where any does, because it neither waits nor takes long.
-fn class_of(connection: &Connection, client: &Client, next: Option<&Next>) -> Option<Class> {
+fn class_of(connection: &Connection, client: &Client, next: Option<&NextInput>) -> Option<Class> {
     match (&client.stage, next) {
-        (Stage::Authenticated(_), _) => Some(Class::Opening),
-        (Stage::New(_), Some(Next::Got(Got::Message(message)))) => {
+        (ClientStage::Authenticated(_), _) => Some(Class::Opening),
+        (ClientStage::New(_), Some(NextInput::Got(ReceivedInput::Message(message)))) => {
             (message.kind == PacketType::Login7).then_some(Class::Authentication)
         }
-        (Stage::Ready(_), Some(Next::Gone)) => Some(Class::End),
-        (Stage::Ready(_), Some(Next::Got(Got::Message(message))))
+        (ClientStage::Ready(_), Some(NextInput::Gone)) => Some(Class::End),
+        (ClientStage::Ready(_), Some(NextInput::Got(ReceivedInput::Message(message))))
             if message.kind == PacketType::Attention =>
         {
             // A reset may have a transaction to take back; it waits for nobody.
             message.resets().then_some(Class::End)
         }
-        (Stage::Ready(_), Some(Next::Got(Got::Message(_) | Got::Bulk { .. }))) => {
+        (
+            ClientStage::Ready(_),
+            Some(NextInput::Got(ReceivedInput::Message(_) | ReceivedInput::Bulk { .. })),
+        ) => {
             Some(if connection.is_in_transaction() { Class::Transaction } else { Class::Ordinary })
         }
         _ => None,
@@ -165,13 +175,13 @@ fn class_of(connection: &Connection, client: &Client, next: Option<&Next>) -> Op
 
 /// The class of what has found no thread: a request that does nothing but end its transaction has
 /// more to choose from. It is looked at now alone, because that takes time.
-fn class_beyond_share(class: Class, client: &Client, next: Option<&Next>) -> Class {
+fn class_beyond_share(class: Class, client: &Client, next: Option<&NextInput>) -> Class {
     match (class, &client.stage, next) {
-        (Class::Transaction, Stage::Ready(active), Some(Next::Got(Got::Message(message))))
-            if request::ends_transaction(message, active.version) =>
-        {
-            Class::End
-        }
+        (
+            Class::Transaction,
+            ClientStage::Ready(active),
+            Some(NextInput::Got(ReceivedInput::Message(message))),
+        ) if request::ends_transaction(message, active.version) => Class::End,
         _ => class,
     }
 }

@@ -16,7 +16,7 @@ pub struct Shard {
     /// Of its sockets.
     pub readiness: Readiness,
     /// Of its poller.
-    pub bed: Bed,
+    pub bed: PollerBed,
     /// Its share of the connections.
     pub connections: Connections,
 }
@@ -29,7 +29,7 @@ impl Shard {
     pub fn new() -> std::io::Result<Shard> {
         Ok(Shard {
             readiness: Readiness::new()?,
-            bed: Bed::default(),
+            bed: PollerBed::default(),
             connections: Connections::default(),
         })
     }
@@ -49,14 +49,14 @@ impl Shard {
 
 /// Where a poller sleeps while its lane has free workers.
 #[derive(Debug, Default)]
-pub struct Bed {
+pub struct PollerBed {
     asleep: AtomicBool,
     /// Held while `asleep` changes.
     change: Mutex<()>,
     called: Condvar,
 }
 
-impl Bed {
+impl PollerBed {
     /// Wakes the poller, if it sleeps. What was changed before is seen by it, or by this call that
     /// it goes to sleep.
     pub fn call(&self) {

@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::connection::Connection;
 
 /// Something to be done at a time.
-pub enum Due {
+pub enum DueTask {
     /// A connection that the clock has goes to a worker.
     Resume(Arc<Connection>),
     /// The login of a connection has to be done by now.
@@ -30,21 +30,21 @@ pub enum Due {
 /// What is to be done, by its time.
 #[derive(Default)]
 pub struct Timers {
-    list: Mutex<List>,
+    list: Mutex<TimerList>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct List {
+struct TimerList {
     /// The number tells those of the same time apart.
-    due: BTreeMap<(Instant, u64), Due>,
+    due: BTreeMap<(Instant, u64), DueTask>,
     next: u64,
     rung: bool,
 }
 
 impl Timers {
     /// It is to be done at this time, or a little later.
-    pub fn add(&self, at: Instant, due: Due) {
+    pub fn add(&self, at: Instant, due: DueTask) {
         let mut list = self.list.lock();
         list.next += 1;
         let key = (at, list.next);
@@ -61,7 +61,7 @@ impl Timers {
     }
 
     /// What is due, as soon as something is; nothing after a ring.
-    pub fn wait(&self) -> Vec<Due> {
+    pub fn wait(&self) -> Vec<DueTask> {
         let mut list = self.list.lock();
         loop {
             let later = list.due.split_off(&(Instant::now(), u64::MAX));
@@ -79,7 +79,7 @@ impl Timers {
     }
 
     /// Everything, whenever it was due.
-    pub fn take_all(&self) -> Vec<Due> {
+    pub fn take_all(&self) -> Vec<DueTask> {
         std::mem::take(&mut self.list.lock().due).into_values().collect()
     }
 }
@@ -93,19 +93,19 @@ mod tests {
     fn what_is_due_comes_at_its_time_and_what_is_new_before_it() {
         let timers = Arc::new(Timers::default());
         let now = Instant::now();
-        timers.add(now + Duration::from_secs(3600), Due::Idle);
-        timers.add(now, Due::Login(1));
-        timers.add(now, Due::Login(2));
-        assert!(matches!(timers.wait().as_slice(), [Due::Login(1), Due::Login(2)]));
+        timers.add(now + Duration::from_secs(3600), DueTask::Idle);
+        timers.add(now, DueTask::Login(1));
+        timers.add(now, DueTask::Login(2));
+        assert!(matches!(timers.wait().as_slice(), [DueTask::Login(1), DueTask::Login(2)]));
         let waiter = {
             let timers = timers.clone();
             std::thread::spawn(move || timers.wait().len())
         };
         std::thread::sleep(Duration::from_millis(20));
-        timers.add(Instant::now() + Duration::from_millis(20), Due::Accept);
+        timers.add(Instant::now() + Duration::from_millis(20), DueTask::Accept);
         assert_eq!(waiter.join().unwrap(), 1);
         timers.ring();
         assert!(timers.wait().is_empty());
-        assert!(matches!(timers.take_all().as_slice(), [Due::Idle]));
+        assert!(matches!(timers.take_all().as_slice(), [DueTask::Idle]));
     }
 }

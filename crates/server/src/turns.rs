@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 
 use engine::session::SessionWatcher;
 
-use crate::admission::{Class, Entry, Purpose, Slot};
-use crate::connection::{Connection, Next};
+use crate::admission::{AdmissionOutcome, Class, Purpose, Slot};
+use crate::connection::{Connection, NextInput};
 use crate::hub::Hub;
 use crate::poller::borrow_hub;
-use crate::pool::Load;
-use crate::timers::Due;
+use crate::pool::HeldLoad;
+use crate::timers::DueTask;
 
 /// A session that KILL has ended has so long to tell its client.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What has become of a request that found no thread.
-pub enum Place {
+pub enum QueuePlace {
     /// It has one now.
-    Admitted(Option<Next>),
+    Admitted(Option<NextInput>),
     /// Its connection is in the queue, and another worker's when its turn has come.
     Left,
     /// Something else has come that is to be looked at first.
@@ -29,9 +29,9 @@ pub enum Place {
 }
 
 /// What the requests of all connections but that for administrators hold.
-struct Held(Weak<Hub>);
+struct HeldRequests(Weak<Hub>);
 
-impl Load for Held {
+impl HeldLoad for HeldRequests {
     fn held(&self) -> usize {
         borrow_hub(&self.0, |hub| hub.admission.held()).unwrap_or_default()
     }
@@ -63,15 +63,15 @@ impl SessionWatcher for Watcher {
             hub.submit(connection, true);
         } else {
             // Its request has been stopped and tells its client, if that reads.
-            hub.timers.add(Instant::now() + LAST_WORDS, Due::End(connection.id));
+            hub.timers.add(Instant::now() + LAST_WORDS, DueTask::End(connection.id));
         }
     }
 }
 
 impl Hub {
     /// What the requests on those threads hold.
-    pub fn load(&self) -> impl Load + use<> {
-        Held(self.own.clone())
+    pub fn load(&self) -> impl HeldLoad + use<> {
+        HeldRequests(self.own.clone())
     }
 
     /// Whether a request may run on the worker that asks: it holds a thread then until
@@ -99,8 +99,8 @@ impl Hub {
         &self,
         connection: &Arc<Connection>,
         class: Class,
-        next: Option<Next>,
-    ) -> Place {
+        next: Option<NextInput>,
+    ) -> QueuePlace {
         let share = connection.share().unwrap_or(self.admission.strangers());
         let lane = self.lane_of(connection.id);
         if self.instance.request_phases().is_on() {
@@ -111,16 +111,16 @@ impl Hub {
         let (entry, begun) = self.admission.queue(share, class, lane, connection, &mut begin);
         self.begin(begun);
         match entry {
-            Entry::Admitted(slot) => {
+            AdmissionOutcome::Admitted(slot) => {
                 *connection.slot() = Some(slot);
-                Place::Admitted(next)
+                QueuePlace::Admitted(next)
             }
-            Entry::Refused => Place::Again,
-            Entry::Queued(_) if connection.listen_in_queue() => {
+            AdmissionOutcome::Refused => QueuePlace::Again,
+            AdmissionOutcome::Queued(_) if connection.listen_in_queue() => {
                 self.withdraw(connection);
-                Place::Again
+                QueuePlace::Again
             }
-            Entry::Queued(_) => Place::Left,
+            AdmissionOutcome::Queued(_) => QueuePlace::Left,
         }
     }
 

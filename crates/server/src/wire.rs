@@ -15,7 +15,7 @@ use rustls::ServerConnection;
 use tds::packet::packets_in;
 use tds::{Event, Message, MessageBuffer, MessageReader, PacketType, TdsError};
 
-use crate::counters::{Count, Counters};
+use crate::counters::{Counters, ServerCount};
 use crate::tls::{self, TlsConfigs};
 
 /// Bytes read from a socket at a time.
@@ -54,24 +54,24 @@ pub enum WireError {
 
 /// A whole message, and what is charged for it as long as it is there.
 #[derive(Debug)]
-pub struct Received {
+pub struct ReceivedMessage {
     pub message: Message,
     /// `None` for a small one.
     pub memory: Option<Reservation>,
 }
 
-impl Received {
+impl ReceivedMessage {
     /// The attention that has withdrawn it before it ran. Of the message the reset is left that it
     /// asked for.
-    pub fn into_attention(self) -> Received {
+    pub fn into_attention(self) -> ReceivedMessage {
         let kind = PacketType::Attention;
         let message =
             Message { kind, ignored: false, refused: false, payload: Vec::new(), ..self.message };
-        Received { message, memory: None }
+        ReceivedMessage { message, memory: None }
     }
 }
 
-impl Deref for Received {
+impl Deref for ReceivedMessage {
     type Target = Message;
 
     fn deref(&self) -> &Message {
@@ -81,9 +81,9 @@ impl Deref for Received {
 
 /// What was received.
 #[derive(Debug)]
-pub enum Got {
+pub enum ReceivedInput {
     /// A whole message.
-    Message(Received),
+    Message(ReceivedMessage),
     /// A piece of a bulk load.
     Bulk {
         /// The rows' bytes.
@@ -99,7 +99,7 @@ pub enum Got {
     Closed,
 }
 
-enum Layer {
+enum WireLayer {
     Plain,
     /// TLS records inside TDS packets until the handshake is done.
     Handshake(Box<ServerConnection>),
@@ -108,7 +108,7 @@ enum Layer {
 
 /// A connection's bytes.
 pub struct Wire {
-    layer: Layer,
+    layer: WireLayer,
     /// TLS may begin with the next byte: nothing has been read.
     fresh: bool,
     /// The last read has taken all that the socket had: until the system tells of more there is
@@ -153,7 +153,7 @@ impl Wire {
         account: &Arc<MemoryAccount>,
     ) -> Wire {
         Wire {
-            layer: Layer::Plain,
+            layer: WireLayer::Plain,
             fresh: true,
             drained: false,
             over: false,
@@ -172,7 +172,7 @@ impl Wire {
 
     /// Everything is encrypted.
     pub fn is_encrypted(&self) -> bool {
-        !matches!(self.layer, Layer::Plain)
+        !matches!(self.layer, WireLayer::Plain)
     }
 
     /// The next messages may be as large as this, in packets of up to that size, as far as the
@@ -189,13 +189,13 @@ impl Wire {
     /// There is no certificate.
     pub fn start_handshake(&mut self) -> Result<(), WireError> {
         let Some(configs) = &self.configs else { return Err(no_tls()) };
-        self.layer = Layer::Handshake(tls::accept(&configs.wrapped)?);
+        self.layer = WireLayer::Handshake(tls::accept(&configs.wrapped)?);
         Ok(())
     }
 
     /// From now on both sides send in the clear.
     pub fn end_tls(&mut self) {
-        self.layer = Layer::Plain;
+        self.layer = WireLayer::Plain;
         // A client may say so of its side.
         self.ended = false;
     }
@@ -211,7 +211,7 @@ impl Wire {
         socket: &TcpStream,
         told: bool,
         over: bool,
-    ) -> Result<Got, WireError> {
+    ) -> Result<ReceivedInput, WireError> {
         self.receive_some(socket, (told, over), TURN)
     }
 
@@ -219,7 +219,12 @@ impl Wire {
     ///
     /// # Errors
     /// As [`Wire::receive`].
-    pub fn listen(&mut self, socket: &TcpStream, told: bool, over: bool) -> Result<Got, WireError> {
+    pub fn listen(
+        &mut self,
+        socket: &TcpStream,
+        told: bool,
+        over: bool,
+    ) -> Result<ReceivedInput, WireError> {
         self.receive_some(socket, (told, over), LISTEN)
     }
 
@@ -234,7 +239,7 @@ impl Wire {
         socket: &TcpStream,
         (told, over): (bool, bool),
         most: usize,
-    ) -> Result<Got, WireError> {
+    ) -> Result<ReceivedInput, WireError> {
         self.over |= over;
         self.drained &= !told && !over;
         self.cut = false;
@@ -242,7 +247,9 @@ impl Wire {
         let mut found = self.next()?;
         loop {
             match found.take() {
-                Some(Got::Message(message)) if matches!(self.layer, Layer::Handshake(_)) => {
+                Some(ReceivedInput::Message(message))
+                    if matches!(self.layer, WireLayer::Handshake(_)) =>
+                {
                     found = match self.shake_hands(socket, &message)? {
                         None => self.next()?,
                         // It came together with the end of the handshake.
@@ -254,27 +261,29 @@ impl Wire {
                 None => {}
             }
             if self.ended {
-                return Ok(Got::Closed);
+                return Ok(ReceivedInput::Closed);
             }
             if self.drained {
-                return Ok(Got::Blocked);
+                return Ok(ReceivedInput::Blocked);
             }
             if taken >= most {
                 self.cut = true;
-                return Ok(Got::Blocked);
+                return Ok(ReceivedInput::Blocked);
             }
-            found = ROOM.with_borrow_mut(|room| -> Result<Option<Got>, WireError> {
+            found = ROOM.with_borrow_mut(|room| -> Result<Option<ReceivedInput>, WireError> {
                 let n = match (&mut &*socket).read(room) {
-                    Ok(0) => return Ok(Some(Got::Closed)),
+                    Ok(0) => return Ok(Some(ReceivedInput::Closed)),
                     Ok(n) => n,
-                    Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Some(Got::Blocked)),
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                        return Ok(Some(ReceivedInput::Blocked));
+                    }
                     Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(None),
                     Err(e) => {
-                        self.counters.add(Count::PacketErrors, 1);
+                        self.counters.add(ServerCount::PacketErrors, 1);
                         return Err(e.into());
                     }
                 };
-                self.counters.add(Count::BytesReceived, n as u64);
+                self.counters.add(ServerCount::BytesReceived, n as u64);
                 taken += n;
                 // What comes later is told of.
                 self.drained = n < room.len() && !self.over;
@@ -301,7 +310,7 @@ impl Wire {
 
     /// What is complete in the bytes at hand. The reader may have something without any: an
     /// attention that has ended a bulk load.
-    fn next(&mut self) -> Result<Option<Got>, WireError> {
+    fn next(&mut self) -> Result<Option<ReceivedInput>, WireError> {
         let pending = std::mem::take(&mut self.pending);
         let mut input = &pending[std::mem::take(&mut self.at)..];
         let got = next_in(&mut self.reader, &self.counters, &mut input);
@@ -314,8 +323,11 @@ impl Wire {
     }
 
     /// Charges what was read, and what is held of the rest.
-    fn charged(&mut self, mut got: Option<Got>) -> Result<Option<Got>, WireError> {
-        if let Some(Got::Message(received)) = &mut got {
+    fn charged(
+        &mut self,
+        mut got: Option<ReceivedInput>,
+    ) -> Result<Option<ReceivedInput>, WireError> {
+        if let Some(ReceivedInput::Message(received)) = &mut got {
             self.charge_whole(received);
         }
         self.charge()?;
@@ -323,7 +335,7 @@ impl Wire {
     }
 
     /// Charges a message that is complete: what was charged for its parts goes along with it.
-    fn charge_whole(&mut self, received: &mut Received) {
+    fn charge_whole(&mut self, received: &mut ReceivedMessage) {
         let held = received.message.payload.len();
         if held < CHARGED {
             return;
@@ -361,10 +373,14 @@ impl Wire {
 
     /// Bytes from the socket, where none are at hand that came before: what is complete in them is
     /// read where they are, and only the rest is kept.
-    fn take(&mut self, bytes: &[u8], socket: &TcpStream) -> Result<Option<Got>, WireError> {
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        socket: &TcpStream,
+    ) -> Result<Option<ReceivedInput>, WireError> {
         if std::mem::take(&mut self.fresh) && bytes.first() == Some(&TLS_HANDSHAKE) {
             let Some(configs) = &self.configs else { return Err(no_tls()) };
-            self.layer = Layer::Tls(tls::accept(&configs.strict)?);
+            self.layer = WireLayer::Tls(tls::accept(&configs.strict)?);
         }
         debug_assert!(
             self.pending.is_empty() && self.at == 0,
@@ -379,14 +395,14 @@ impl Wire {
             pending.extend_from_slice(bytes);
         };
         match &mut self.layer {
-            Layer::Tls(tls) => {
+            WireLayer::Tls(tls) => {
                 let fed = tls::feed(tls, bytes, &mut plain);
                 // The handshake's next flight, or why it has failed.
                 let written = tls::write(tls, &mut &*socket, &[]);
                 self.ended |= !fed?;
                 written?;
             }
-            Layer::Plain | Layer::Handshake(_) => plain(bytes),
+            WireLayer::Plain | WireLayer::Handshake(_) => plain(bytes),
         }
         self.charged(found?)
     }
@@ -396,11 +412,11 @@ impl Wire {
         &mut self,
         socket: &TcpStream,
         message: &Message,
-    ) -> Result<Option<Got>, WireError> {
+    ) -> Result<Option<ReceivedInput>, WireError> {
         if message.kind != PacketType::Prelogin {
             return Err(TdsError::Login("a TLS handshake was agreed on").into());
         }
-        let Layer::Handshake(tls) = &mut self.layer else { return Ok(None) };
+        let WireLayer::Handshake(tls) = &mut self.layer else { return Ok(None) };
         let fed = tls::feed(tls, &message.payload, |_| {});
         let mut flight =
             MessageBuffer::of_kind(PacketType::Prelogin, tds::packet::DEFAULT_PACKET_SIZE, 0);
@@ -410,15 +426,15 @@ impl Wire {
         if flight.pending() > 0 {
             let mut bytes = Vec::new();
             flight.finish(&mut bytes);
-            self.counters.add(Count::PacketsSent, packets_in(&bytes));
+            self.counters.add(ServerCount::PacketsSent, packets_in(&bytes));
             // The socket's buffer is empty before a login: a flight of some KB fits.
             (&mut &*socket).write_all(&bytes)?;
         }
         self.ended |= !fed?;
         if !tls.is_handshaking()
-            && let Layer::Handshake(tls) = std::mem::replace(&mut self.layer, Layer::Plain)
+            && let WireLayer::Handshake(tls) = std::mem::replace(&mut self.layer, WireLayer::Plain)
         {
-            self.layer = Layer::Tls(tls);
+            self.layer = WireLayer::Tls(tls);
             // What came after the handshake's last packet are TLS records already.
             let rest = std::mem::take(&mut self.pending).split_off(std::mem::take(&mut self.at));
             return self.take(&rest, socket);
@@ -442,23 +458,23 @@ impl Wire {
         }
         let sent = self
             .send_some(socket, bytes)
-            .inspect_err(|_| self.counters.add(Count::PacketErrors, 1))?;
-        self.counters.add(Count::BytesSent, sent.0 as u64);
+            .inspect_err(|_| self.counters.add(ServerCount::PacketErrors, 1))?;
+        self.counters.add(ServerCount::BytesSent, sent.0 as u64);
         Ok(sent)
     }
 
     /// Packets that are sent now or later.
     pub fn count_packets(&self, bytes: &[u8]) {
-        self.counters.add(Count::PacketsSent, packets_in(bytes));
+        self.counters.add(ServerCount::PacketsSent, packets_in(bytes));
     }
 
     fn send_some(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<(usize, bool)> {
         match &mut self.layer {
-            Layer::Tls(tls) | Layer::Handshake(tls) => {
+            WireLayer::Tls(tls) | WireLayer::Handshake(tls) => {
                 let taken = tls::write(tls, &mut &*socket, bytes)?;
                 Ok((taken, taken == bytes.len() && !tls.wants_write()))
             }
-            Layer::Plain => {
+            WireLayer::Plain => {
                 let mut taken = 0;
                 while taken < bytes.len() {
                     match (&mut &*socket).write(&bytes[taken..]) {
@@ -480,17 +496,19 @@ fn next_in(
     reader: &mut MessageReader,
     counters: &Counters,
     input: &mut &[u8],
-) -> Result<Option<Got>, WireError> {
+) -> Result<Option<ReceivedInput>, WireError> {
     let read = reader.read(input);
     let packets = reader.take_packets();
     if packets > 0 {
-        counters.add(Count::PacketsReceived, packets);
+        counters.add(ServerCount::PacketsReceived, packets);
     }
-    Ok(match read.inspect_err(|_| counters.add(Count::PacketErrors, 1))? {
+    Ok(match read.inspect_err(|_| counters.add(ServerCount::PacketErrors, 1))? {
         None => None,
-        Some(Event::Message(message)) => Some(Got::Message(Received { message, memory: None })),
+        Some(Event::Message(message)) => {
+            Some(ReceivedInput::Message(ReceivedMessage { message, memory: None }))
+        }
         Some(Event::Bulk { bytes, last, ignored, .. }) => {
-            Some(Got::Bulk { bytes: bytes.to_vec(), last, ignored })
+            Some(ReceivedInput::Bulk { bytes: bytes.to_vec(), last, ignored })
         }
     })
 }

@@ -8,19 +8,19 @@ use std::time::Duration;
 use disk::{BlockFile, Data, DiskError, FileStats, Launch, LockGuard, Op, Sectors, check_aligned};
 use parking_lot::Mutex;
 
-use crate::Step;
+use crate::ChangeFate;
 use crate::plan::{Fault, OpKind};
-use crate::world::{Holder, World, fault_error};
+use crate::world::{LockHolder, SimWorld, fault_error};
 
 #[derive(Debug)]
 pub(crate) struct SimFile {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<SimWorld>>,
     path: PathBuf,
     inode: u64,
     sectors: Sectors,
     stats: FileStats,
     /// How this handle has locked the file; `None` once it was released.
-    lock: Mutex<Option<Holder>>,
+    lock: Mutex<Option<LockHolder>>,
 }
 
 impl Drop for SimFile {
@@ -31,11 +31,11 @@ impl Drop for SimFile {
 
 impl SimFile {
     pub fn new(
-        world: Arc<Mutex<World>>,
+        world: Arc<Mutex<SimWorld>>,
         path: PathBuf,
         inode: u64,
         sectors: Sectors,
-        lock: Holder,
+        lock: LockHolder,
     ) -> Self {
         SimFile {
             world,
@@ -103,7 +103,7 @@ impl SimFile {
             return Err(DiskError::NoSpace { op: Op::Write, path: self.path.clone() });
         }
         match world.step_write(&self.path, offset..offset + bytes.len() as u64)? {
-            Step::Go => {
+            ChangeFate::Go => {
                 let inode = world.inode(self.inode);
                 inode.write(offset, &bytes, atom);
                 if durable {
@@ -117,12 +117,12 @@ impl SimFile {
                 }
                 Ok(())
             }
-            Step::Crash => {
+            ChangeFate::Crash => {
                 // All its sectors are in flight; the crash decides for each whether it survives.
                 world.inode(self.inode).write(offset, &bytes, atom);
                 Err(DiskError::Crashed)
             }
-            Step::Fault(fault) => {
+            ChangeFate::Fault(fault) => {
                 let unit = self.sectors.logical as usize;
                 let wrote = match fault {
                     Fault::ShortWrite => world.random_below(bytes.len() / unit) * unit,
@@ -150,19 +150,19 @@ impl SimFile {
             return Err(DiskError::NoSpace { op, path: self.path.clone() });
         }
         match world.step(&self.path, OpKind::SetLen)? {
-            Step::Go => {
+            ChangeFate::Go => {
                 world.inode(self.inode).set_len(len, atom);
                 Ok(())
             }
-            Step::Crash => {
+            ChangeFate::Crash => {
                 world.inode(self.inode).interrupted_len = Some(len);
                 Err(DiskError::Crashed)
             }
-            Step::Fault(Fault::LoseUnsynced) => {
+            ChangeFate::Fault(Fault::LoseUnsynced) => {
                 world.inode(self.inode).lose_at_len(len);
                 Err(fault_error(Fault::LoseUnsynced, Op::Sync, &self.path, len))
             }
-            Step::Fault(fault) => Err(fault_error(fault, op, &self.path, len)),
+            ChangeFate::Fault(fault) => Err(fault_error(fault, op, &self.path, len)),
         }
     }
 }
@@ -184,14 +184,14 @@ impl BlockFile for SimFile {
         let world = &mut *self.world.lock();
         let atom = world.atom();
         match world.step(&self.path, OpKind::Sync)? {
-            Step::Go => {
+            ChangeFate::Go => {
                 world.inode(self.inode).sync(atom);
                 self.stats.count_sync(Duration::ZERO);
                 Ok(())
             }
             // Some of it may be durable: the crash decides that for each unsynced sector anyway.
-            Step::Crash => Err(DiskError::Crashed),
-            Step::Fault(fault) => {
+            ChangeFate::Crash => Err(DiskError::Crashed),
+            ChangeFate::Fault(fault) => {
                 if fault == Fault::LoseUnsynced {
                     world.inode(self.inode).unsynced.clear();
                 }
@@ -292,9 +292,9 @@ impl BlockFile for SimFile {
 /// A lock on a name, without an open file.
 #[derive(Debug)]
 pub(crate) struct SimLock {
-    pub world: Arc<Mutex<World>>,
+    pub world: Arc<Mutex<SimWorld>>,
     pub inode: u64,
-    pub holder: Holder,
+    pub holder: LockHolder,
 }
 
 impl LockGuard for SimLock {}

@@ -7,22 +7,22 @@ use parking_lot::{Condvar, Mutex};
 
 /// Writes to a file wait while this exists ([`SimDisk::hold_writes`](crate::SimDisk::hold_writes)).
 #[derive(Debug, Default)]
-pub struct Hold(Arc<Gate>);
+pub struct Hold(Arc<HoldGate>);
 
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
-    state: Mutex<State>,
+pub(crate) struct HoldGate {
+    state: Mutex<HoldState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct HoldState {
     released: bool,
     waiting: u64,
 }
 
 impl Hold {
-    pub(crate) fn gate(&self) -> Arc<Gate> {
+    pub(crate) fn gate(&self) -> Arc<HoldGate> {
         Arc::clone(&self.0)
     }
 
@@ -42,7 +42,7 @@ impl Drop for Hold {
     }
 }
 
-impl Gate {
+impl HoldGate {
     /// Waits until the hold is dropped.
     pub fn pass(&self) {
         let mut state = self.state.lock();

@@ -36,7 +36,7 @@ use parking_lot::Mutex;
 
 pub use hold::Hold;
 pub use plan::{Fault, OpKind};
-use world::{Step, World};
+use world::{ChangeFate, SimWorld};
 
 /// Shape of a simulated disk.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl Default for SimConfig {
 /// A disk in memory; clones share it.
 #[derive(Clone, Debug)]
 pub struct SimDisk {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<SimWorld>>,
     /// Number of the process that works through this handle.
     pid: u32,
 }
@@ -76,7 +76,7 @@ impl SimDisk {
 
     /// An empty disk of the given shape.
     pub fn with_config(seed: u64, config: SimConfig) -> Self {
-        SimDisk { world: Arc::new(Mutex::new(World::new(seed, config))), pid: FIRST_PROCESS }
+        SimDisk { world: Arc::new(Mutex::new(SimWorld::new(seed, config))), pid: FIRST_PROCESS }
     }
 
     /// The disk after power loss now, or at the point where [`crash_at`](Self::crash_at) struck.

@@ -39,7 +39,7 @@ pub enum Fault {
 }
 
 #[derive(Clone, Debug)]
-struct Planned {
+struct PlannedFault {
     path: Option<PathBuf>,
     kind: OpKind,
     left: u64,
@@ -49,7 +49,7 @@ struct Planned {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub crash_at: Option<u64>,
-    planned: Vec<Planned>,
+    planned: Vec<PlannedFault>,
     /// Parts of files that take no writes.
     refused: Vec<(PathBuf, Range<u64>, Fault)>,
     counts: [u64; KINDS],
@@ -57,7 +57,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub fn add(&mut self, path: Option<PathBuf>, kind: OpKind, nth: u64, fault: Fault) {
-        self.planned.push(Planned { path, kind, left: nth.max(1), fault });
+        self.planned.push(PlannedFault { path, kind, left: nth.max(1), fault });
     }
 
     pub fn clear(&mut self) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use disk::{DiskError, Op, OpenMode, SMALL_FILE_MAX};
 
 use crate::SimConfig;
-use crate::hold::Gate;
+use crate::hold::HoldGate;
 use crate::image::Inode;
 use crate::plan::{Fault, OpKind, Plan};
 
@@ -25,24 +25,24 @@ enum NameChange {
 
 /// The process that holds a lock, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Holder {
+pub(crate) struct LockHolder {
     pub pid: u32,
     pub shared: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct World {
+pub(crate) struct SimWorld {
     pub config: SimConfig,
     pub plan: Plan,
     /// Writes that wait, by file ([`crate::Hold`]).
-    pub holds: BTreeMap<PathBuf, Arc<Gate>>,
+    pub holds: BTreeMap<PathBuf, Arc<HoldGate>>,
     pub io_count: u64,
     pub crashed: bool,
     pub names: BTreeMap<PathBuf, u64>,
     /// Folders and their numbers.
     pub dirs: BTreeMap<PathBuf, u64>,
     /// The holders of the lock of each inode.
-    locks: BTreeMap<u64, Vec<Holder>>,
+    locks: BTreeMap<u64, Vec<LockHolder>>,
     /// Inodes of names that are only locked.
     lock_names: BTreeMap<PathBuf, u64>,
     inodes: BTreeMap<u64, Inode>,
@@ -58,7 +58,7 @@ pub(crate) struct World {
 
 /// What a changing operation must do.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ChangeFate {
     Go,
     /// Power is lost during this very operation: do what may be half done, then return
     /// [`DiskError::Crashed`].
@@ -84,9 +84,9 @@ pub(crate) fn fault_error(fault: Fault, op: Op, path: &Path, offset: u64) -> Dis
     }
 }
 
-impl World {
+impl SimWorld {
     pub fn new(seed: u64, config: SimConfig) -> Self {
-        World {
+        SimWorld {
             config,
             plan: Plan::default(),
             holds: BTreeMap::new(),
@@ -111,25 +111,25 @@ impl World {
     }
 
     /// Counts a changing operation and returns what it must do.
-    pub fn step(&mut self, path: &Path, kind: OpKind) -> Result<Step, DiskError> {
+    pub fn step(&mut self, path: &Path, kind: OpKind) -> Result<ChangeFate, DiskError> {
         self.alive()?;
         self.io_count += 1;
         if self.plan.crash_at.is_some_and(|n| self.io_count >= n) {
             self.crashed = true;
             self.interrupt_flights();
-            return Ok(Step::Crash);
+            return Ok(ChangeFate::Crash);
         }
         Ok(match self.plan.strike(path, kind) {
-            Some(fault) => Step::Fault(fault),
-            None => Step::Go,
+            Some(fault) => ChangeFate::Fault(fault),
+            None => ChangeFate::Go,
         })
     }
 
     /// The same for a write, which part of the file may refuse.
-    pub fn step_write(&mut self, path: &Path, bytes: Range<u64>) -> Result<Step, DiskError> {
+    pub fn step_write(&mut self, path: &Path, bytes: Range<u64>) -> Result<ChangeFate, DiskError> {
         let refusal = self.plan.refusal(path, &bytes);
         Ok(match (self.step(path, OpKind::Write)?, refusal) {
-            (Step::Go, Some(fault)) => Step::Fault(fault),
+            (ChangeFate::Go, Some(fault)) => ChangeFate::Fault(fault),
             (step, _) => step,
         })
     }
@@ -232,17 +232,17 @@ impl World {
         inode: u64,
         pid: u32,
         shared: bool,
-    ) -> Result<Holder, DiskError> {
+    ) -> Result<LockHolder, DiskError> {
         let holders = self.locks.entry(inode).or_default();
         if let Some(other) = holders.iter().find(|other| !(shared && other.shared)) {
             return Err(DiskError::Locked { path: path.to_path_buf(), holder: Some(other.pid) });
         }
-        let holder = Holder { pid, shared };
+        let holder = LockHolder { pid, shared };
         holders.push(holder);
         Ok(holder)
     }
 
-    pub fn unlock(&mut self, inode: u64, holder: Holder) {
+    pub fn unlock(&mut self, inode: u64, holder: LockHolder) {
         if let Some(holders) = self.locks.get_mut(&inode)
             && let Some(at) = holders.iter().position(|other| *other == holder)
         {
@@ -404,15 +404,15 @@ impl World {
 
     fn change_names(&mut self, op: Op, path: &Path, change: NameChange) -> Result<(), DiskError> {
         match self.step(path, OpKind::Name)? {
-            Step::Go => {
+            ChangeFate::Go => {
                 self.apply(change);
                 Ok(())
             }
-            Step::Crash => {
+            ChangeFate::Crash => {
                 self.interrupted = Some(change);
                 Err(DiskError::Crashed)
             }
-            Step::Fault(fault) => Err(fault_error(fault, op, path, 0)),
+            ChangeFate::Fault(fault) => Err(fault_error(fault, op, path, 0)),
         }
     }
 
@@ -455,8 +455,8 @@ impl World {
     }
 
     /// The same names, without the files' content and without faults.
-    fn hollow_copy(&self, seed: u64) -> World {
-        let mut left = World::new(seed, self.config);
+    fn hollow_copy(&self, seed: u64) -> SimWorld {
+        let mut left = SimWorld::new(seed, self.config);
         left.names.clone_from(&self.names);
         left.dirs.clone_from(&self.dirs);
         left.next_inode = self.next_inode;
@@ -465,7 +465,7 @@ impl World {
     }
 
     /// The world in which exactly the chosen unsynced atoms survive. Writes in flight are lost.
-    pub fn kept_copy(&self, mut keep: impl FnMut(usize) -> bool) -> World {
+    pub fn kept_copy(&self, mut keep: impl FnMut(usize) -> bool) -> SimWorld {
         let mut left = self.hollow_copy(0);
         let atom = self.atom();
         let mut number = 0;
@@ -482,7 +482,7 @@ impl World {
     }
 
     /// The world that a power loss leaves.
-    pub fn crashed_copy(&self, seed: u64) -> World {
+    pub fn crashed_copy(&self, seed: u64) -> SimWorld {
         if !self.in_flight.is_empty() {
             let mut now = self.clone();
             now.interrupt_flights();

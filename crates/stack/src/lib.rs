@@ -78,9 +78,9 @@ fn has(bytes: usize) -> bool {
 }
 
 /// Gives back what was counted, in a panic too.
-struct Counted(usize);
+struct CountedDepth(usize);
 
-impl Drop for Counted {
+impl Drop for CountedDepth {
     fn drop(&mut self) {
         ADDED.set(ADDED.get() - self.0);
     }
@@ -90,7 +90,7 @@ impl Drop for Counted {
 #[inline(never)]
 fn added<R>(bytes: usize, f: impl FnOnce() -> R) -> R {
     ADDED.set(ADDED.get() + bytes);
-    let _counted = Counted(bytes);
+    let _counted = CountedDepth(bytes);
     stacker::grow(bytes, f)
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use syntax::ast::{Backup, OptionItem, OptionValue};
-use txn::backup::{BackupDevice, BackupDone, BackupError, BackupSpec, Existing, SetFile, SetKind};
+use txn::backup::{
+    BackupDevice, BackupDone, BackupError, BackupSpec, ExistingSets, SetFile, SetKind,
+};
 use txn::backup::{backup_closed_log, mark_restoring};
 use types::{SqlError, msg};
 
@@ -131,8 +133,8 @@ impl StmtCtx<'_> {
         match option.name.as_str() {
             "DIFFERENTIAL" if !stmt.log => spec.kind = SetKind::Differential,
             "COPY_ONLY" => spec.copy_only = true,
-            "INIT" => spec.existing = Existing::Overwrite.max_of(spec.existing),
-            "FORMAT" => spec.existing = Existing::Format,
+            "INIT" => spec.existing = ExistingSets::Overwrite.max_of(spec.existing),
+            "FORMAT" => spec.existing = ExistingSets::Format,
             "NOINIT" => {}
             "COMPRESSION" | "NO_COMPRESSION" => spec.compress = option.name == "COMPRESSION",
             "CHECKSUM" | "NO_CHECKSUM" => spec.checksum = option.name == "CHECKSUM",
@@ -275,9 +277,9 @@ trait MaxOf {
     fn max_of(self, other: Self) -> Self;
 }
 
-impl MaxOf for Existing {
-    fn max_of(self, other: Existing) -> Existing {
-        if other == Existing::Format { other } else { self }
+impl MaxOf for ExistingSets {
+    fn max_of(self, other: ExistingSets) -> ExistingSets {
+        if other == ExistingSets::Format { other } else { self }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use txn::RecoveryModel;
-use txn::backup::{BackupDevice, BackupDone, Restored, SetHeader, SetKind};
+use txn::backup::{BackupDevice, BackupDone, RestoredStep, SetHeader, SetKind};
 use types::SqlError;
 use wal::Lsn;
 
@@ -203,7 +203,7 @@ pub(super) fn note_restore(
     core: &SessionCore,
     database: &str,
     user: &str,
-    done: &Restored,
+    done: &RestoredStep,
     (replace, recovery, stop_us): (bool, bool, Option<u64>),
     devices: usize,
 ) -> Result<(), SqlError> {

@@ -9,7 +9,7 @@ use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::database_state::cannot_lock;
-use catalog::Growth;
+use catalog::GrowthSetting;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
 use catalog::properties::PropertyClass;
@@ -139,9 +139,9 @@ impl StmtCtx<'_> {
             given => file_specs::max_bytes(given)?,
         };
         let growth = match (spec.growth, info.spec.growth) {
-            (None, FileGrowth::None) => Growth::Bytes(0),
-            (None, FileGrowth::Bytes(n)) => Growth::Bytes(n),
-            (None, FileGrowth::Percent(p)) => Growth::Percent(p),
+            (None, FileGrowth::None) => GrowthSetting::Bytes(0),
+            (None, FileGrowth::Bytes(n)) => GrowthSetting::Bytes(n),
+            (None, FileGrowth::Percent(p)) => GrowthSetting::Percent(p),
             (given, _) => file_specs::growth_of(given)?,
         };
         file_specs::check_limits(&file.name, wanted.unwrap_or(size), max_size, growth)?;

@@ -11,7 +11,7 @@ use pages::FileSpec;
 use syntax::ast::{Restore, RestoreKind};
 use txn::RecoveryModel;
 use txn::backup::{
-    BackupError, MediaSet, Restored, RollTo, SetEntry, SetHeader, SetKind, Step,
+    BackupError, MediaSet, RestoreNext, RestoredStep, RollTo, SetEntry, SetHeader, SetKind,
     check_differential, restore_state,
 };
 use types::{SqlError, msg};
@@ -155,7 +155,7 @@ impl StmtCtx<'_> {
         media: &mut MediaSet,
         options: &RestoreOptions,
         command: &'static str,
-    ) -> Result<Restored, SqlError> {
+    ) -> Result<RestoredStep, SqlError> {
         let header = &set.header;
         for (logical, _) in &options.moves {
             if !header.files.iter().any(|f| fold_name(&f.name) == fold_name(logical)) {
@@ -246,7 +246,7 @@ impl StmtCtx<'_> {
         media: &mut MediaSet,
         options: &RestoreOptions,
         command: &'static str,
-    ) -> Result<Restored, SqlError> {
+    ) -> Result<RestoredStep, SqlError> {
         let db = db.ok_or_else(|| missing(name))?;
         if db.status() != DbStatus::Restoring {
             return Err(self.terminate(
@@ -302,12 +302,12 @@ impl StmtCtx<'_> {
         media: &mut MediaSet,
         options: &RestoreOptions,
         command: &'static str,
-    ) -> Result<Restored, SqlError> {
+    ) -> Result<RestoredStep, SqlError> {
         let begin = Instant::now();
         let entry = db.entry();
         // Whether the stop time lies in a log backup is known when it has been read.
         let wait = options.stop_us.is_some();
-        let step = if options.no_recovery || wait { Step::More } else { Step::Last };
+        let step = if options.no_recovery || wait { RestoreNext::More } else { RestoreNext::Last };
         let header = media.set(options.position).map(|set| set.header);
         let (mut refused, mut shown) = (None, Vec::new());
         let reach = PermitReach::of(self.core);

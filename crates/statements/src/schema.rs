@@ -9,7 +9,7 @@ use std::sync::Arc;
 use catalog::{Catalog, Db};
 use compact_str::CompactString;
 use syntax::ast::{CreateSchema, DropObjects, StmtKind};
-use txn::locks::What;
+use txn::locks::LockTarget;
 use txn::{LockMode, Resource};
 use types::{SqlError, Value, msg};
 
@@ -82,7 +82,7 @@ impl StmtCtx<'_> {
         let mut hasher = DefaultHasher::new();
         fold_name(name).hash(&mut hasher);
         // Ids of schemas are below, other locks above. Names that meet in one wait for each other.
-        let what = What::Schema(0x4000_0000 | (hasher.finish() as u32 >> 2));
+        let what = LockTarget::Schema(0x4000_0000 | (hasher.finish() as u32 >> 2));
         self.core.txn(db)?.lock(what, LockMode::X).map_err(|e| errors::db_error(db, &e))
     }
 
@@ -98,7 +98,7 @@ impl StmtCtx<'_> {
             from = used.max().map_or(FIRST_USER_SCHEMA, |last| last + 1).max(from);
             // Those of the fixed roles are passed over.
             let id = (from..).find(|id| is_user_schema(*id)).unwrap_or(from);
-            let what = What::Schema(id as u32);
+            let what = LockTarget::Schema(id as u32);
             match self.core.lock_within(db, what, LockMode::SchM, 0)? {
                 Ok(()) if !db.catalog().schema_names.contains_key(&id) => return Ok(id),
                 // Another session took it just now.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use catalog::properties::{Holder, Property, PropertyClass};
+use catalog::properties::{Property, PropertyClass, PropertyHolder};
 use catalog::{Db, errors};
 use syntax::ast::{ExprKind, Literal, ObjectName, OptionItem, OptionValue, Sensitivity};
 use types::{SqlError, Value};
@@ -72,14 +72,14 @@ fn said(option: &OptionItem) -> Result<(i32, Value), SqlError> {
 }
 
 /// `[schema.]table.column`.
-fn holder_of(db: &Arc<Db>, name: &ObjectName) -> Result<Holder, SqlError> {
+fn holder_of(db: &Arc<Db>, name: &ObjectName) -> Result<PropertyHolder, SqlError> {
     let Some(table) = &name.schema else { return Err(missing(name)) };
     let schema = name.database.as_ref().map_or("", |schema| schema.value.as_str());
     let catalog = db.catalog();
     let table = catalog.find(schema, &table.value).ok_or_else(|| missing(name))?;
     let at = table.column(&name.name.value).ok_or_else(|| missing(name))?;
     let minor = table.columns[at].column_id;
-    Ok(Holder { class: PropertyClass::Sensitivity, major: table.object_id, minor })
+    Ok(PropertyHolder { class: PropertyClass::Sensitivity, major: table.object_id, minor })
 }
 
 /// 15151-like: no such column, or none that is classified.

@@ -13,7 +13,7 @@ use types::{SqlError, msg};
 use super::{StmtCtx, resolve_table};
 use bind::filter::Filtered;
 use catalog::change::DdlChange;
-use catalog::statistics::{self, Origin, Statistics, store};
+use catalog::statistics::{self, Statistics, StatisticsOrigin, store};
 use catalog::{Db, NewFilter, RowFilter, StatisticsFilter, TableDef, errors, fold_name};
 use ddl::names::duplicate_index;
 use ddl::option_rules;
@@ -136,7 +136,7 @@ impl StmtCtx<'_> {
             stats_id: statistics::free_id(&table),
             name: stmt.name.value.clone(),
             columns,
-            origin: Origin::User,
+            origin: StatisticsOrigin::User,
             no_recompute: options.no_recompute,
             filter: None,
             measured: None,
@@ -196,8 +196,8 @@ impl StmtCtx<'_> {
         }
         if stmt.names.is_empty() {
             let kind = |s: &&Arc<Statistics>| match s.origin {
-                Origin::Index => options.indexes,
-                Origin::User | Origin::Auto => options.columns,
+                StatisticsOrigin::Index => options.indexes,
+                StatisticsOrigin::User | StatisticsOrigin::Auto => options.columns,
             };
             wanted = all.iter().filter(kind).cloned().collect();
         }
@@ -228,7 +228,7 @@ impl StmtCtx<'_> {
                 Err(e) if e.number == 1088 => return Err(gone()),
                 found => found?,
             };
-            if statistics.origin == Origin::Index {
+            if statistics.origin == StatisticsOrigin::Index {
                 return Err(SqlError::of(msg::DROP_INDEX_NOT_STATISTICS, [&shown]));
             }
             let work = SchemaChange::begin(self.core, &db)?;
@@ -309,7 +309,7 @@ pub fn update_changed(
 /// 5074: statistics of a user need a column.
 pub(crate) fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlError> {
     let list = table.state.statistics.list();
-    let other = list.iter().find(|s| s.origin == Origin::User && s.depends_on(column_id));
+    let other = list.iter().find(|s| s.origin == StatisticsOrigin::User && s.depends_on(column_id));
     let Some(other) = other else { return Ok(()) };
     let column = table.position(column_id).map_or("", |at| table.columns[at].name.as_str());
     Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&"statistics", &other.name, &column]))
@@ -319,7 +319,7 @@ pub(crate) fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<()
 pub(crate) fn check_free_index_name(table: &TableDef, name: &str) -> Result<(), SqlError> {
     let folded = fold_name(name);
     let list = table.state.statistics.list();
-    match list.iter().any(|s| s.origin != Origin::Index && fold_name(&s.name) == folded) {
+    match list.iter().any(|s| s.origin != StatisticsOrigin::Index && fold_name(&s.name) == folded) {
         true => Err(duplicate_index(name, &table.full_name())),
         false => Ok(()),
     }

@@ -42,7 +42,7 @@ pub struct EntryColumns<'c> {
 
 /// Where the value of a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum ValueOrigin {
     /// In a part of the key.
     Key(u16),
     /// In a part of the locator.
@@ -66,7 +66,7 @@ enum Length {
 #[derive(Debug)]
 pub struct EntryFormat {
     /// By the columns' numbers in the entry.
-    sources: Vec<Source>,
+    sources: Vec<ValueOrigin>,
     key: Vec<KeyPart>,
     /// Parts of a locator that is a clustered key, from the first one to the last that can be read.
     located: Vec<KeyPart>,
@@ -104,14 +104,14 @@ impl EntryFormat {
             let in_key = at < reached && keeps_values(key[at].ty);
             let in_locator = || located.iter().position(|part| part.0 == *column && readable(part));
             sources.push(if in_key {
-                Source::Key(at as u16)
+                ValueOrigin::Key(at as u16)
             } else if let Some(part) = in_locator() {
-                Source::Locator(part as u16)
+                ValueOrigin::Locator(part as u16)
             } else {
                 row_columns.push(*column);
                 row_types.push(*ty);
                 row_keys += usize::from(at < key.len());
-                Source::Row((row_columns.len() - 1) as u16)
+                ValueOrigin::Row((row_columns.len() - 1) as u16)
             });
         }
         let rest = if unique { row_columns.is_empty() } else { reached == key.len() };
@@ -143,7 +143,7 @@ impl EntryFormat {
     /// Whether a column of the index is a variable one of the row.
     pub fn is_variable(&self, at: usize) -> bool {
         match self.sources.get(at) {
-            Some(Source::Row(column)) => self.row.is_variable(usize::from(*column)),
+            Some(ValueOrigin::Row(column)) => self.row.is_variable(usize::from(*column)),
             _ => false,
         }
     }
@@ -197,7 +197,7 @@ impl EntryFormat {
     /// not in it.
     pub fn row_numbers<'n>(&'n self, numbers: &'n [u16]) -> impl Iterator<Item = Option<u16>> + 'n {
         numbers.iter().map(move |at| match self.source(usize::from(*at)) {
-            Some(Source::Row(number)) => Some(number),
+            Some(ValueOrigin::Row(number)) => Some(number),
             _ => None,
         })
     }
@@ -214,11 +214,11 @@ impl EntryFormat {
         value.get(..value.len().checked_sub(len)?)
     }
 
-    fn source(&self, at: usize) -> Option<Source> {
+    fn source(&self, at: usize) -> Option<ValueOrigin> {
         let located =
             || at.checked_sub(self.sources.len()).filter(|part| *part < self.located.len());
         let own = self.sources.get(at).copied();
-        own.or_else(|| located().map(|part| Source::Locator(part as u16)))
+        own.or_else(|| located().map(|part| ValueOrigin::Locator(part as u16)))
     }
 
     /// Columns of an entry into the first places of `out`, by their numbers among the columns of
@@ -231,24 +231,24 @@ impl EntryFormat {
         wanted: &[u16],
         out: &mut [Value],
     ) -> Result<(), Corrupt> {
-        let (mut key, mut locator, mut row) = (Walk::new(&self.key, entry.key), None, None);
+        let (mut key, mut locator, mut row) = (KeyWalk::new(&self.key, entry.key), None, None);
         let mut at = 0;
         while let (Some(&column), Some(place)) = (wanted.get(at), out.get_mut(at)) {
             let column = usize::from(column);
             let damaged = || Corrupt::Value { column };
             match self.source(column).ok_or(Corrupt::NoColumn { column })? {
-                Source::Key(part) => key.read(part, place).ok_or_else(damaged)?,
-                Source::Locator(part) => {
+                ValueOrigin::Key(part) => key.read(part, place).ok_or_else(damaged)?,
+                ValueOrigin::Locator(part) => {
                     let walk = match &mut locator {
                         Some(walk) => walk,
                         none => {
                             let bytes = self.locator(entry).ok_or_else(damaged)?;
-                            none.insert(Walk::new(&self.located, bytes))
+                            none.insert(KeyWalk::new(&self.located, bytes))
                         }
                     };
                     walk.read(part, place).ok_or_else(damaged)?;
                 }
-                Source::Row(number) => {
+                ValueOrigin::Row(number) => {
                     let parts = match row {
                         Some(parts) => parts,
                         None => {
@@ -273,16 +273,16 @@ fn told(value: &[u8]) -> Option<(&[u8], usize)> {
 
 /// The parts of a key from its beginning: columns that are asked for in their order are found
 /// without going back.
-struct Walk<'w> {
+struct KeyWalk<'w> {
     parts: &'w [KeyPart],
     whole: &'w [u8],
     rest: &'w [u8],
     at: usize,
 }
 
-impl<'w> Walk<'w> {
-    fn new(parts: &'w [KeyPart], key: &'w [u8]) -> Walk<'w> {
-        Walk { parts, whole: key, rest: key, at: 0 }
+impl<'w> KeyWalk<'w> {
+    fn new(parts: &'w [KeyPart], key: &'w [u8]) -> KeyWalk<'w> {
+        KeyWalk { parts, whole: key, rest: key, at: 0 }
     }
 
     #[inline]

@@ -4,10 +4,10 @@
 //! A row is read first, and whether its writer still runs is asked then. One that has ended in
 //! between may have changed the row once more, or taken its change back, after it was read: what
 //! was read was perhaps never committed. Nothing may be concluded from such a row, not even that a
-//! condition rejects it: it is read again. Rows are asked one by one ([`Ended::row`]) or by the
+//! condition rejects it: it is read again. Rows are asked one by one ([`EndedTxns::row`]) or by the
 //! page: the writers of all rows of a page are waited for together, and the page is read once more.
-//! Guarantee: [`Left::ForGood`], and that a row is settled, are said only of a row that was read
-//! after its writer had ended, or that is the reader's own.
+//! Guarantee: [`WriterState::ForGood`], and that a row is settled, are said only of a row that was
+//! read after its writer had ended, or that is the reader's own.
 
 use access::{RowBatch, Writer};
 use catalog::Db;
@@ -35,7 +35,7 @@ pub fn wait(db: &Arc<Db>, txn: &Txn, other: TxnId) -> Result<(), SqlError> {
 
 /// How the writer of a row has left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum WriterState {
     /// Before it was read.
     ForGood,
     /// Perhaps after that: it is to be read again.
@@ -54,14 +54,14 @@ pub enum AwaitedWriters {
 
 /// Transactions that had ended before the last read began.
 #[derive(Debug, Default)]
-pub struct Ended {
+pub struct EndedTxns {
     /// All below this one.
     below: TxnId,
     /// And these.
     known: HashSet<TxnId>,
 }
 
-impl Ended {
+impl EndedTxns {
     /// Rows are about to be read.
     #[inline]
     pub fn reads(&mut self, txn: &Txn) {
@@ -84,9 +84,9 @@ impl Ended {
     /// How the writer of a row has left it that was read since. A row that was left meanwhile is
     /// read again before another one is asked for.
     #[inline]
-    pub fn left_by(&mut self, txn: &Txn, writer: TxnId) -> Left {
+    pub fn left_by(&mut self, txn: &Txn, writer: TxnId) -> WriterState {
         if self.is_settled(txn, writer) {
-            return Left::ForGood;
+            return WriterState::ForGood;
         }
         let runs = txn.active_elsewhere(writer);
         self.found(writer, runs)
@@ -94,12 +94,12 @@ impl Ended {
 
     /// What a writer is that was not known to have ended before the read; whether it runs was asked
     /// after it.
-    fn found(&mut self, writer: TxnId, runs: bool) -> Left {
+    fn found(&mut self, writer: TxnId, runs: bool) -> WriterState {
         if runs {
-            return Left::NotYet;
+            return WriterState::NotYet;
         }
         self.known.insert(writer);
-        Left::Meanwhile
+        WriterState::Meanwhile
     }
 
     /// A writer has been waited for: it has ended before the next read.
@@ -134,13 +134,13 @@ impl Ended {
             }
             let writer = batch.header(0).txn;
             match self.left_by(txn, writer) {
-                Left::ForGood => return Ok(!batch.is_ghost(0)),
-                Left::Meanwhile => {}
-                Left::NotYet if patient => {
+                WriterState::ForGood => return Ok(!batch.is_ghost(0)),
+                WriterState::Meanwhile => {}
+                WriterState::NotYet if patient => {
                     wait(db, txn, writer)?;
                     self.add(writer);
                 }
-                Left::NotYet => return Ok(false),
+                WriterState::NotYet => return Ok(false),
             }
         }
     }
@@ -160,7 +160,10 @@ impl Ended {
         let mut running: Vec<TxnId> = Vec::new();
         for writer in writers {
             let wanted = awaited == AwaitedWriters::All || running.is_empty();
-            if self.left_by(txn, writer) == Left::NotYet && wanted && !running.contains(&writer) {
+            if self.left_by(txn, writer) == WriterState::NotYet
+                && wanted
+                && !running.contains(&writer)
+            {
                 running.push(writer);
             }
         }
@@ -179,10 +182,10 @@ mod tests {
     /// A writer that ended between the read and the question: the row is read again, once.
     #[test]
     fn who_ended_after_the_read_is_known_at_the_next_one() {
-        let mut ended = Ended { below: TxnId(5), known: HashSet::new() };
-        assert_eq!(ended.found(TxnId(9), true), Left::NotYet);
+        let mut ended = EndedTxns { below: TxnId(5), known: HashSet::new() };
+        assert_eq!(ended.found(TxnId(9), true), WriterState::NotYet);
         assert!(!ended.known.contains(&TxnId(9)));
-        assert_eq!(ended.found(TxnId(9), false), Left::Meanwhile);
+        assert_eq!(ended.found(TxnId(9), false), WriterState::Meanwhile);
         assert!(ended.known.contains(&TxnId(9)), "what is read from now on is as it was left");
         ended.add(TxnId(11));
         assert!(ended.known.contains(&TxnId(11)));

@@ -141,7 +141,7 @@ pub struct TableStore {
 
 /// Which unit of a table is meant.
 #[derive(Clone, Copy)]
-enum Place<'d> {
+enum TableUnit<'d> {
     Index(&'d IndexDef),
     /// Values outside the rows: unit, first IAM page.
     Outside(UnitId, PageId),
@@ -149,7 +149,7 @@ enum Place<'d> {
 
 /// An open storage unit, kept with the table's state so that all plans share insertion points and
 /// the like.
-enum Handle {
+enum UnitHandle {
     Heap(Heap),
     Tree(BTree),
     Lob(LobSpace),
@@ -168,14 +168,18 @@ pub fn corrupt_row(table: &TableDef, e: &Corrupt) -> SqlError {
 impl TableStore {
     /// Opens a table. Errors: the database is not usable, a unit cannot be opened.
     pub fn open(db: &Arc<Db>, table: &Arc<TableDef>) -> Result<Arc<TableStore>, SqlError> {
-        let base =
-            match &*handle(db, table, Place::Index(&table.storage), table.storage.index_id > 0)? {
-                Handle::Heap(heap) => Base::Heap(heap.clone()),
-                Handle::Tree(tree) => Base::Tree(tree.clone()),
-                Handle::Lob(_) => {
-                    return Err(SqlError::internal("a table's unit holds large values"));
-                }
-            };
+        let base = match &*handle(
+            db,
+            table,
+            TableUnit::Index(&table.storage),
+            table.storage.index_id > 0,
+        )? {
+            UnitHandle::Heap(heap) => Base::Heap(heap.clone()),
+            UnitHandle::Tree(tree) => Base::Tree(tree.clone()),
+            UnitHandle::Lob(_) => {
+                return Err(SqlError::internal("a table's unit holds large values"));
+            }
+        };
         let mut indexes = Vec::with_capacity(table.indexes.len());
         for def in table.indexes.iter().filter(|def| def.is_stored()) {
             indexes.push(open_index(db, table, def)?);
@@ -235,8 +239,8 @@ fn open_outside(
     unit: UnitId,
     first_iam: PageId,
 ) -> Result<LobSpace, SqlError> {
-    match &*handle(db, table, Place::Outside(unit, first_iam), false)? {
-        Handle::Lob(space) => Ok(space.clone()),
+    match &*handle(db, table, TableUnit::Outside(unit, first_iam), false)? {
+        UnitHandle::Lob(space) => Ok(space.clone()),
         _ => Err(SqlError::internal("a unit of values outside the rows holds rows")),
     }
 }
@@ -247,8 +251,8 @@ pub fn open_index(
     table: &Arc<TableDef>,
     def: &Arc<IndexDef>,
 ) -> Result<IndexStore, SqlError> {
-    let tree = match &*handle(db, table, Place::Index(def), true)? {
-        Handle::Tree(tree) => tree.clone(),
+    let tree = match &*handle(db, table, TableUnit::Index(def), true)? {
+        UnitHandle::Tree(tree) => tree.clone(),
         _ => return Err(SqlError::internal("an index is not a tree")),
     };
     let mut columns: Vec<usize> = def.key.iter().map(|(c, _)| *c).collect();
@@ -304,19 +308,19 @@ fn names_unit(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId, root: 
 fn handle(
     db: &Db,
     table: &TableDef,
-    place: Place<'_>,
+    place: TableUnit<'_>,
     tree: bool,
-) -> Result<Arc<Handle>, SqlError> {
+) -> Result<Arc<UnitHandle>, SqlError> {
     // Unit numbers are never used twice, so a handle can be kept under its unit's; only the root
     // may move.
     let (unit, first_iam, root) = match place {
-        Place::Index(index) => (index.unit, index.first_iam, index.root),
-        Place::Outside(unit, first_iam) => (unit, first_iam, PageId::NONE),
+        TableUnit::Index(index) => (index.unit, index.first_iam, index.root),
+        TableUnit::Outside(unit, first_iam) => (unit, first_iam, PageId::NONE),
     };
     let key = (unit, root);
     let mut handles = table.state.handles.lock();
     if let Some(known) = handles.get(&key)
-        && let Ok(known) = known.clone().downcast::<Handle>()
+        && let Ok(known) = known.clone().downcast::<UnitHandle>()
     {
         return Ok(known);
     }
@@ -340,15 +344,15 @@ fn handle(
     }
     let mut settled = !moving;
     let made = Arc::new(match place {
-        Place::Index(_) if tree => {
+        TableUnit::Index(_) if tree => {
             let tree = BTree::open(store, open.clone(), root);
             if !moving {
                 settled = settle_root(db, &tree, &open, &named)?;
             }
-            Handle::Tree(tree)
+            UnitHandle::Tree(tree)
         }
-        Place::Index(_) => Handle::Heap(Heap::new(store, open)),
-        Place::Outside(..) => Handle::Lob(LobSpace::new(store, open)),
+        TableUnit::Index(_) => UnitHandle::Heap(Heap::new(store, open)),
+        TableUnit::Outside(..) => UnitHandle::Lob(LobSpace::new(store, open)),
     });
     // Now ghost cleanup may know the unit.
     storage

@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use access::{AccessError, Direction, ReadMode, RowBatch};
 use catalog::errors::DATA_MOVED;
-use catalog::statistics::histogram::{self, Entry};
+use catalog::statistics::histogram::{self, SampledValue};
 use catalog::statistics::store::key_part;
-use catalog::statistics::{Measured, Statistics};
+use catalog::statistics::{MeasuredValues, Statistics};
 use catalog::{Db, RowFilter, TableDef, clock, row_counts};
 use types::{KeyPart, SqlError, Value, encode_key_part};
 
@@ -64,7 +64,7 @@ pub fn measure(
     table: &Arc<TableDef>,
     statistics: &Statistics,
     amount: Amount,
-) -> Result<Measured, SqlError> {
+) -> Result<MeasuredValues, SqlError> {
     let positions: Vec<usize> =
         statistics.columns.iter().filter_map(|id| table.position(*id)).collect();
     debug_assert_eq!(positions.len(), statistics.columns.len());
@@ -98,7 +98,7 @@ pub fn measure(
     let scale = if sampled > 0.0 { rows / sampled } else { 1.0 };
     let histogram = keys.histogram(&sample, scale, densities.first().copied().unwrap_or(0.0));
     let lengths = lengths(&sample);
-    Ok(Measured {
+    Ok(MeasuredValues {
         updated: clock::now(),
         rows,
         sampled,
@@ -294,10 +294,10 @@ impl Keys {
 
     fn histogram(&self, sample: &Sample, scale: f64, density: f64) -> histogram::Histogram {
         let same = |a: &u32, b: &u32| self.key(*a, 1) == self.key(*b, 1);
-        let entries: Vec<Entry<'_>> = self
+        let entries: Vec<SampledValue<'_>> = self
             .sorted
             .chunk_by(same)
-            .map(|group| Entry {
+            .map(|group| SampledValue {
                 value: &sample.values[group[0] as usize * self.width],
                 key: self.key(group[0], 1),
                 rows: group.len() as f64,

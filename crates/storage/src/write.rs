@@ -1,8 +1,8 @@
 //! Writing rows of a table: the base row, its large values, its nonclustered entries. Guarantees: a
 //! row and its entries change together or the statement fails and is rolled back; a statement that
 //! meets a row of a running transaction waits for it without holding a latch; a unique violation
-//! names the constraint and the key. Who has locked an entry that a change takes out is waited for
-//! before the row is changed (`entry_locks`).
+//! names the constraint and the key. The owner of a lock on an entry that a change takes out is
+//! waited for before the row is changed (`entry_locks`).
 
 mod context;
 mod entries;
@@ -15,7 +15,7 @@ pub use entries::{Image, duplicate, entry_key, entry_value, touches};
 pub use entry_locks::any_locked;
 pub use locator::Locator;
 
-use super::left::Ended;
+use super::left::EndedTxns;
 use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error};
 use access::{Outcome, ReadMode, RowBatch};
@@ -207,7 +207,7 @@ impl RowWriter {
         cx: &mut WriteContext<'_>,
         row: StoredRow<'_>,
         change: ValueChange<'_>,
-    ) -> Result<Outcome<Rest>, SqlError> {
+    ) -> Result<Outcome<RemainingWrite>, SqlError> {
         let (store, ValueChange { old, new, columns }) = (cx.store, change);
         if let Locator::Key(key) = row.locator
             && store.table.storage.key.iter().any(|(c, _)| columns.contains(c))
@@ -216,7 +216,7 @@ impl RowWriter {
             store.clustered_key(new, &mut self.key);
             if !key.starts_with(&self.key) {
                 // Another place in the index: the row is deleted here and inserted there.
-                return Ok(self.delete(cx, row, old)?.map_done(Rest::Row));
+                return Ok(self.delete(cx, row, old)?.map_done(RemainingWrite::Row));
             }
         }
         let touched = |index: &IndexStore| touches(index, columns);
@@ -235,29 +235,29 @@ impl RowWriter {
         let outcome = outcome.map_err(|e| cx.error(e))?;
         self.settle_values(cx, row.bytes, outcome == Outcome::Done(()))?;
         if outcome != Outcome::Done(()) || !store.indexes.iter().any(touched) {
-            return Ok(outcome.map_done(Rest::Nothing));
+            return Ok(outcome.map_done(RemainingWrite::Nothing));
         }
         let bytes = row.locator.bytes();
         self.entries(cx, Image::Old { values: old, locator: &bytes }, &touched)?;
         if store.indexes.iter().any(|i| touched(i) && i.def.unique) {
-            return Ok(Outcome::Done(Rest::Entries(bytes)));
+            return Ok(Outcome::Done(RemainingWrite::Entries(bytes)));
         }
         self.entries(cx, Image::New { values: new, locator: &bytes }, &touched)?;
-        Ok(Outcome::Done(Rest::Nothing))
+        Ok(Outcome::Done(RemainingWrite::Nothing))
     }
 
     /// Does what [`RowWriter::update`] left for later; `columns` are those that were set.
     pub fn finish_update(
         &mut self,
         cx: &mut WriteContext<'_>,
-        rest: &Rest,
+        rest: &RemainingWrite,
         new: &[Value],
         columns: &[usize],
     ) -> Result<(), SqlError> {
         match rest {
-            Rest::Nothing => Ok(()),
-            Rest::Row => self.insert(cx, new),
-            Rest::Entries(locator) => {
+            RemainingWrite::Nothing => Ok(()),
+            RemainingWrite::Row => self.insert(cx, new),
+            RemainingWrite::Entries(locator) => {
                 let new = Image::New { values: new, locator };
                 self.entries(cx, new, &|i| touches(i, columns))
             }
@@ -268,7 +268,7 @@ impl RowWriter {
 /// What is left of the update of a row: new keys may be those that other rows of the statement are
 /// giving up, so they go in when all old ones are out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum RemainingWrite {
     Nothing,
     /// The whole row, under its new clustered key.
     Row,
@@ -303,5 +303,5 @@ pub fn read_current(
     batch: &mut RowBatch,
 ) -> Result<bool, SqlError> {
     let read = |batch: &mut RowBatch| fetch(db, store, locator, ReadMode::Current, batch);
-    Ended::default().row((db, txn), true, batch, read)
+    EndedTxns::default().row((db, txn), true, batch, read)
 }

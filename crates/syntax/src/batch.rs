@@ -14,7 +14,7 @@ pub struct Batch<'a> {
 
 /// Follows quotes and comments through a text: what its end is inside of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scanner(Inside);
+pub struct Scanner(ScannerContext);
 
 impl Scanner {
     /// The same after more text. A line break ends a comment that began with `--`.
@@ -29,19 +29,19 @@ impl Scanner {
     /// Inside of a comment of either kind.
     #[must_use]
     pub fn in_comment(self) -> bool {
-        matches!(self.0, Inside::Comment(_) | Inside::LineComment)
+        matches!(self.0, ScannerContext::Comment(_) | ScannerContext::LineComment)
     }
 
     /// Inside of a string, a quoted name or a block comment: a line that begins here is part of it.
     #[must_use]
     pub fn is_open(self) -> bool {
-        matches!(self.0, Inside::Comment(_) | Inside::Quotes(_))
+        matches!(self.0, ScannerContext::Comment(_) | ScannerContext::Quotes(_))
     }
 }
 
 /// What the scanner is inside of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Inside {
+enum ScannerContext {
     #[default]
     Nothing,
     /// A comment to the end of the line.
@@ -65,10 +65,10 @@ pub fn split_batches<'a>(script: &'a str) -> Vec<Batch<'a>> {
     };
     let (mut start, mut first_line) = (0, 1);
     let (mut position, mut line) = (0, 1);
-    let mut inside = Inside::Nothing;
+    let mut inside = ScannerContext::Nothing;
     for text in script.split_inclusive('\n') {
         let next = position + text.len();
-        match if inside == Inside::Nothing { go_count(text) } else { None } {
+        match if inside == ScannerContext::Nothing { go_count(text) } else { None } {
             Some(count) => {
                 push(&script[start..position], first_line, count);
                 start = next;
@@ -99,8 +99,8 @@ fn go_count(line: &str) -> Option<u32> {
 }
 
 /// Follows quotes and comments through one line.
-fn scan_line(line: &[u8], mut inside: Inside) -> Inside {
-    if inside == Inside::LineComment {
+fn scan_line(line: &[u8], mut inside: ScannerContext) -> ScannerContext {
+    if inside == ScannerContext::LineComment {
         return after_line_comment(line);
     }
     let mut index = 0;
@@ -108,30 +108,30 @@ fn scan_line(line: &[u8], mut inside: Inside) -> Inside {
         let pair = (*byte, line.get(index + 1).copied().unwrap_or(0));
         index += 1;
         inside = match (inside, pair) {
-            (Inside::Nothing, (b'-', b'-')) => return after_line_comment(line),
-            (Inside::Nothing, (b'/', b'*')) => {
+            (ScannerContext::Nothing, (b'-', b'-')) => return after_line_comment(line),
+            (ScannerContext::Nothing, (b'/', b'*')) => {
                 index += 1;
-                Inside::Comment(1)
+                ScannerContext::Comment(1)
             }
-            (Inside::Nothing, (b'\'' | b'"', _)) => Inside::Quotes(*byte),
-            (Inside::Nothing, (b'[', _)) => Inside::Quotes(b']'),
+            (ScannerContext::Nothing, (b'\'' | b'"', _)) => ScannerContext::Quotes(*byte),
+            (ScannerContext::Nothing, (b'[', _)) => ScannerContext::Quotes(b']'),
             // A doubled mark closes and opens again, which comes to the same; `]]` needs a closer
             // look.
-            (Inside::Quotes(close), (first, second)) if first == close => {
+            (ScannerContext::Quotes(close), (first, second)) if first == close => {
                 if close == b']' && second == b']' {
                     index += 1;
                     inside
                 } else {
-                    Inside::Nothing
+                    ScannerContext::Nothing
                 }
             }
-            (Inside::Comment(depth), (b'/', b'*')) => {
+            (ScannerContext::Comment(depth), (b'/', b'*')) => {
                 index += 1;
-                Inside::Comment(depth + 1)
+                ScannerContext::Comment(depth + 1)
             }
-            (Inside::Comment(depth), (b'*', b'/')) => {
+            (ScannerContext::Comment(depth), (b'*', b'/')) => {
                 index += 1;
-                if depth > 1 { Inside::Comment(depth - 1) } else { Inside::Nothing }
+                if depth > 1 { ScannerContext::Comment(depth - 1) } else { ScannerContext::Nothing }
             }
             (inside, _) => inside,
         };
@@ -139,6 +139,6 @@ fn scan_line(line: &[u8], mut inside: Inside) -> Inside {
     inside
 }
 
-fn after_line_comment(line: &[u8]) -> Inside {
-    if line.ends_with(b"\n") { Inside::Nothing } else { Inside::LineComment }
+fn after_line_comment(line: &[u8]) -> ScannerContext {
+    if line.ends_with(b"\n") { ScannerContext::Nothing } else { ScannerContext::LineComment }
 }

@@ -28,7 +28,7 @@ pub struct SyntaxError {
 pub enum ParseError {
     /// The text has an error.
     Syntax(SyntaxError),
-    /// Who asked for them does not want them any more.
+    /// The caller that asked for them does not want them any more.
     Stopped,
 }
 

@@ -23,7 +23,7 @@ pub enum Use {
     Sequence,
 }
 
-/// Who hears what is mentioned.
+/// Receives the names that a statement mentions.
 pub trait Listener {
     /// A block of sources begins.
     fn enter(&mut self) {}
@@ -61,21 +61,21 @@ pub trait Listener {
 
 /// Tells what a condition or value mentions.
 pub fn of_expr(expr: &Expr, to: &mut dyn Listener) {
-    Walk { to, ctes: Vec::new() }.expr(expr);
+    MentionWalk { to, ctes: Vec::new() }.expr(expr);
 }
 
 /// Tells what a statement mentions: of a module, what its text does.
 pub fn of_statement(kind: &StmtKind, to: &mut dyn Listener) {
-    Walk { to, ctes: Vec::new() }.kind(kind);
+    MentionWalk { to, ctes: Vec::new() }.kind(kind);
 }
 
-struct Walk<'l> {
+struct MentionWalk<'l> {
     to: &'l mut dyn Listener,
     /// Names of the common table expressions in sight.
     ctes: Vec<CompactString>,
 }
 
-impl Walk<'_> {
+impl MentionWalk<'_> {
     fn kind(&mut self, kind: &StmtKind) {
         match kind {
             StmtKind::CreateView(view) => self.query(&view.query),

@@ -96,7 +96,7 @@ pub struct Device {
 }
 
 /// The disk of an instance, and the models in it.
-pub(crate) struct Opened {
+pub(crate) struct OpenedDisk {
     /// Where its files are.
     pub disk: Arc<dyn Disk>,
     /// What says how late the machine was.
@@ -208,9 +208,11 @@ impl Device {
     /// The disk on which an instance in `folder` runs, its data on that many arrays. Only the
     /// studies' own files lie on a model: data, log and backups; beside a model of several arrays
     /// the log has one of its own.
-    pub(crate) fn open(&self, folder: &Path, arrays: u32) -> Result<Opened, LabError> {
+    pub(crate) fn open(&self, folder: &Path, arrays: u32) -> Result<OpenedDisk, LabError> {
         let real = || Arc::new(OsDisk::new(folder));
-        let Some(models) = &self.models else { return Ok(Opened { disk: real(), models: vec![] }) };
+        let Some(models) = &self.models else {
+            return Ok(OpenedDisk { disk: real(), models: vec![] });
+        };
         let failed = |e: disk::DiskError| LabError::Request(format!("device {}: {e}", self.name));
         let of = |device: &model::Device,
                   arrays: u32,
@@ -234,7 +236,7 @@ impl Device {
         routes.place_disk(&data, on_data);
         routes.place_disk(&log, rest.clone());
         routes.place_disk(&self.folder_of("backup", folder), rest);
-        Ok(Opened { disk: Arc::new(routes), models: opened })
+        Ok(OpenedDisk { disk: Arc::new(routes), models: opened })
     }
 
     /// Removes what a study left in `folder` and on the mounts. The folder goes under its name

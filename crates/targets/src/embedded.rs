@@ -2,8 +2,8 @@
 
 use crate::LabError;
 use crate::tsql::{
-    Connection, EMBEDDED, Prepared, Reply, Server, Site, UPDATE, delayed_commits, is_unsupported,
-    number, text_of,
+    BatchReply, Connection, EMBEDDED, PreparedBatch, Server, Site, UPDATE, delayed_commits,
+    is_unsupported, number, text_of,
 };
 use disk::Disk;
 use engine::{
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Collects the rows of every result set, the messages and the first error.
 #[derive(Default)]
 struct Collector {
-    reply: Reply,
+    reply: BatchReply,
     error: FirstError,
 }
 
@@ -111,13 +111,13 @@ impl Embedded {
 struct Client(Session);
 
 impl Connection for Client {
-    fn run(&mut self, batch: &str) -> Result<Reply, LabError> {
+    fn run(&mut self, batch: &str) -> Result<BatchReply, LabError> {
         let mut collector = Collector::default();
         self.0.execute(batch, &mut collector);
         collector.error.or(collector.reply).map_err(|error| failed(&error, batch))
     }
 
-    fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError> {
+    fn prepare<'a>(&'a mut self, statement: &str) -> Result<PreparedBatch<'a>, LabError> {
         let statement = statement.to_owned();
         let prepared = self
             .0

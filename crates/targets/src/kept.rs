@@ -1,7 +1,7 @@
 //! Configurations that are kept for all rounds. A file in the folder says which configuration is
 //! there, whole; it goes before a run uses the folder and comes back when the engine was stopped.
-//! So what an interrupted run has left in the middle of its work is made anew, and so is what a run
-//! of another scale has left under the same name.
+//! So what an interrupted run has left in the middle of its work is made again, and so is what a
+//! run of another scale has left under the same name.
 
 use crate::LabError;
 use crate::work::Config;

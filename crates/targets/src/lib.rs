@@ -45,7 +45,7 @@ pub use names::{NAMES, find, is_address, shown, without_peers};
 #[cfg(feature = "peers")]
 pub use postgres::Postgres;
 pub use served::TITLE as SERVED;
-pub use target::{Place, TORN, Target};
+pub use target::{TORN, Target, TargetPlace};
 
 /// What can go wrong in the lab.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use crate::work::{
     Config, Counters, Durability, Figure, IoCount, Knob, LOAD_BATCH, LogBlock, TsqlWork, WaitCount,
     Work, loaded,
 };
-use crate::{LabError, Place, Target, kept};
+use crate::{LabError, Target, TargetPlace, kept};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ use tables::{INSERT, PROCEDURES};
 /// A MariaDB server of our own.
 #[derive(Default)]
 pub struct MariaDb {
-    open: Option<Open>,
+    open: Option<OpenMariaDb>,
     /// Settings that were found to be the best.
     tuned: Vec<String>,
 }
 
-struct Open {
+struct OpenMariaDb {
     folder: PathBuf,
     /// Before the server: it is closed first.
     client: Option<Conn>,
@@ -69,7 +69,7 @@ fn status(client: &mut Conn) -> Result<HashMap<String, String>, LabError> {
     Ok(rows.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
 }
 
-impl Open {
+impl OpenMariaDb {
     fn connect(&self, database: Option<&str>) -> Result<Conn, LabError> {
         let socket = self.socket.path().join("s");
         let options = OptsBuilder::new()
@@ -419,7 +419,7 @@ impl Target for MariaDb {
         }
     }
 
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         if matches!(config.block, LogBlock::Device | LogBlock::Flag1800) {
             return Err(LabError::Unsupported(
@@ -433,7 +433,7 @@ impl Target for MariaDb {
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder)?;
         }
-        let mut open = Open {
+        let mut open = OpenMariaDb {
             folder,
             client: None,
             server: None,

@@ -6,7 +6,7 @@ use crate::mssql::{self, Hook, Mssql};
 #[cfg(feature = "peers")]
 use crate::postgres::{Postgres, Variant};
 use crate::ringwood::Ringwood;
-use crate::served::Served;
+use crate::served::OwnServers;
 #[cfg(feature = "peers")]
 use crate::sqlite::Sqlite;
 use crate::{LabError, Target};
@@ -44,7 +44,7 @@ pub fn find(name: &str, restart_with: Option<&str>) -> Result<Box<dyn Target>, L
     }
     Ok(match name.to_ascii_lowercase().as_str() {
         "ringwood" => Box::new(Ringwood::default()),
-        "served" => Box::new(Served::default()),
+        "served" => Box::new(OwnServers::default()),
         #[cfg(feature = "peers")]
         "postgres" | "postgresql" => Box::new(Postgres::new(Variant::Tuned)),
         #[cfg(feature = "peers")]

@@ -43,7 +43,7 @@ pub(super) fn outage(
 }
 
 /// What one moment has left.
-struct Found {
+struct OutageResult {
     acknowledged: i32,
     missing: i32,
 }
@@ -63,7 +63,7 @@ fn moment(
     window_kb: Option<u32>,
     outage: Outage,
     seed: u64,
-) -> Result<Found, LabError> {
+) -> Result<OutageResult, LabError> {
     let disk = SimDisk::new(seed);
     let server = open(&disk)?;
     make(&server, window_kb)?;
@@ -140,7 +140,7 @@ fn until_refused(
 }
 
 /// Opens what is left and compares it with what was acknowledged.
-fn look(disk: &SimDisk, acknowledged: &[i32]) -> Result<Found, LabError> {
+fn look(disk: &SimDisk, acknowledged: &[i32]) -> Result<OutageResult, LabError> {
     let server = open(disk)?;
     let mut client = server.connect(Some(tsql::DATABASE))?;
     let reply = client.run("select s, count(*), max(n) from commits group by s")?;
@@ -165,7 +165,7 @@ fn look(disk: &SimDisk, acknowledged: &[i32]) -> Result<Found, LabError> {
     drop(client);
     server.close()?;
     let missing = acknowledged.iter().zip(&there).map(|(acked, there)| (acked - there).max(0));
-    Ok(Found { missing: missing.sum(), acknowledged: acknowledged.iter().sum() })
+    Ok(OutageResult { missing: missing.sum(), acknowledged: acknowledged.iter().sum() })
 }
 
 #[cfg(test)]

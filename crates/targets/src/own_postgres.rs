@@ -19,10 +19,10 @@ pub struct OwnPostgres {
     connections: u32,
     /// With the checkpoints that it is shipped with.
     shipped: bool,
-    running: Option<Running>,
+    running: Option<RunningPostgres>,
 }
 
-struct Running {
+struct RunningPostgres {
     server: Server,
     port: u16,
     /// Its Unix socket must lie somewhere.
@@ -98,7 +98,7 @@ impl OwnPostgres {
             let mut started = Server::start(&mut server, &self.folder.with_extension("log"))?;
             match started.wait_until("PostgreSQL", || connect(port).is_ok()) {
                 Ok(()) => {
-                    self.running = Some(Running { server: started, port, _socket: socket });
+                    self.running = Some(RunningPostgres { server: started, port, _socket: socket });
                     return Ok(());
                 }
                 // After a SIGKILL it refuses to start until the last of its old processes has

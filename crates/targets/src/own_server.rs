@@ -19,10 +19,10 @@ pub struct OwnServer {
     /// Bytes of the buffer pool; `None`: the server's default.
     memory: Option<u64>,
     password: String,
-    running: Option<Running>,
+    running: Option<RunningServer>,
 }
 
-struct Running {
+struct RunningServer {
     child: Child,
     port: u16,
 }
@@ -71,11 +71,11 @@ impl OwnServer {
                 "ringwood serve did not start: {status}\n{said}"
             )));
         };
-        self.running = Some(Running { child, port });
+        self.running = Some(RunningServer { child, port });
         Ok(())
     }
 
-    fn running(&self) -> Result<&Running, LabError> {
+    fn running(&self) -> Result<&RunningServer, LabError> {
         self.running
             .as_ref()
             .ok_or_else(|| LabError::Request("ringwood serve is not running".into()))

@@ -16,7 +16,7 @@ use crate::work::{
     Config, Counters, Durability, Figure, IoCount, Knob, LOAD_BATCH, LOAD_FILLER, TsqlWork, Work,
     loaded,
 };
-use crate::{LabError, Place, Target, kept};
+use crate::{LabError, Target, TargetPlace, kept};
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use std::time::Instant;
 #[derive(Default)]
 pub struct Postgres {
     variant: Variant,
-    open: Option<Open>,
+    open: Option<OpenPostgres>,
     /// Settings that were found to be the best, with their values.
     tuned: Vec<tune::Setting>,
 }
@@ -39,7 +39,7 @@ impl Postgres {
     }
 }
 
-struct Open {
+struct OpenPostgres {
     folder: PathBuf,
     /// Before the server: it is closed first.
     client: Option<Client>,
@@ -101,7 +101,7 @@ fn commit_loop(session: u32, count: u64) -> String {
     )
 }
 
-impl Open {
+impl OpenPostgres {
     fn connect(&self) -> Result<Client, LabError> {
         let mut config = Client::configure();
         config.host_path(self.socket.path()).user("postgres").dbname("postgres");
@@ -410,7 +410,7 @@ impl Target for Postgres {
         }
     }
 
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
         let kept = kept::take(&folder, config)? && !place.fresh;
@@ -422,7 +422,7 @@ impl Target for Postgres {
         }
         let socket = Socket::new()?;
         give_to_postgres(socket.path())?;
-        let mut open = Open {
+        let mut open = OpenPostgres {
             folder,
             client: None,
             server: None,

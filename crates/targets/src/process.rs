@@ -69,7 +69,7 @@ impl Drop for Server {
 }
 
 /// Stops the servers on the data in `folder` that have outlived a run which was killed: they would
-/// write into what is made there anew, or go on beside it and take memory from what is measured.
+/// write into what is made there again, or go on beside it and take memory from what is measured.
 pub(super) fn stop_left(folder: &Path) -> Result<(), LabError> {
     let begin = Instant::now();
     loop {

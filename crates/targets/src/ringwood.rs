@@ -4,8 +4,8 @@ use crate::embedded::{Embedded, OpenOptions, page_memory};
 use crate::tsql::{self, DATABASE};
 use crate::watch::Watch;
 use crate::work::late::{LATE, LATE_US, MODELLED_US, REQUESTS};
-use crate::work::{Config, Counters, End, Figure, Knob, LogBlock, TsqlWork, Work};
-use crate::{LabError, Place, Target, kept, outage};
+use crate::work::{Config, Counters, Figure, Knob, LogBlock, ProcessEnd, TsqlWork, Work};
+use crate::{LabError, Target, TargetPlace, kept, outage};
 use engine::PageMemory;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -20,13 +20,13 @@ const DRIVES: [(char, &str); 4] = [('E', "data"), ('G', "data2"), ('F', "log"), 
 /// A Ringwood instance of our own.
 #[derive(Default)]
 pub struct Ringwood {
-    open: Option<Open>,
-    past: Past,
+    open: Option<OpenRingwood>,
+    past: PastCounters,
 }
 
 /// What was counted by the instances that were open one after the other: each begins at zero.
 #[derive(Default)]
-struct Past {
+struct PastCounters {
     /// Files, by all instances.
     watch: Arc<Watch>,
     /// Waits and other counts, by those that were closed.
@@ -34,16 +34,16 @@ struct Past {
 }
 
 /// The configuration that is up.
-struct Open {
+struct OpenRingwood {
     server: Option<Embedded>,
     /// The models that its files lie on.
     models: Vec<Arc<model::ModelDisk>>,
     folder: PathBuf,
-    place: Place,
+    place: TargetPlace,
     config: Config,
 }
 
-impl Open {
+impl OpenRingwood {
     fn volumes(&self) -> HashMap<char, PathBuf> {
         DRIVES
             .iter()
@@ -56,12 +56,12 @@ impl Open {
         page_memory(self.config.memory, self.config.commit_memory)
     }
 
-    fn start(&mut self, past: &Past) -> Result<(), LabError> {
+    fn start(&mut self, past: &PastCounters) -> Result<(), LabError> {
         let memory = self.memory()?;
         self.start_in(past, memory)
     }
 
-    fn start_in(&mut self, past: &Past, memory: PageMemory) -> Result<(), LabError> {
+    fn start_in(&mut self, past: &PastCounters, memory: PageMemory) -> Result<(), LabError> {
         let device = self.place.device.open(&self.folder, self.config.data.arrays)?;
         let options = OpenOptions {
             folder: self.folder.clone(),
@@ -100,7 +100,7 @@ impl Open {
     }
 
     /// Closes the instance; its counts stay in `past`.
-    fn stop(&mut self, past: &mut Past) -> Result<(), LabError> {
+    fn stop(&mut self, past: &mut PastCounters) -> Result<(), LabError> {
         let Some(server) = self.server.take() else { return Ok(()) };
         self.server = Some(server.clone());
         let counts = self.counts();
@@ -113,7 +113,7 @@ impl Open {
     }
 }
 
-impl Open {
+impl OpenRingwood {
     /// The program that can be killed while it works on these files.
     fn to_kill(&self) -> Result<PathBuf, LabError> {
         if self.place.device.disclosure().is_some() {
@@ -128,7 +128,7 @@ impl Open {
 }
 
 impl Ringwood {
-    fn open(&mut self) -> Result<(&mut Open, &mut Past), LabError> {
+    fn open(&mut self) -> Result<(&mut OpenRingwood, &mut PastCounters), LabError> {
         let open = self
             .open
             .as_mut()
@@ -161,12 +161,17 @@ impl Ringwood {
     }
 
     /// Commits rows with delayed durability, ends in that way, and counts what is missing.
-    fn loss(&mut self, rows: u64, window_kb: u32, end: End) -> Result<Vec<Figure>, LabError> {
+    fn loss(
+        &mut self,
+        rows: u64,
+        window_kb: u32,
+        end: ProcessEnd,
+    ) -> Result<Vec<Figure>, LabError> {
         const COUNT: &str = "select count_big(*) from one_row";
         let (open, past) = self.open()?;
         let before =
             tsql::number(tsql::Server::connect(open.server()?, Some(DATABASE))?.as_mut(), COUNT)?;
-        if end == End::Stop {
+        if end == ProcessEnd::Stop {
             let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
             client.run(&tsql::delayed_commits(&tsql::EMBEDDED, rows, window_kb)?)?;
             drop(client);
@@ -180,7 +185,7 @@ impl Ringwood {
                 "--window".into(),
                 window_kb.to_string(),
             ];
-            if end == End::FlushThenKill {
+            if end == ProcessEnd::FlushThenKill {
                 work.push("--flush".into());
             }
             crash(open, &program, &work)?;
@@ -205,7 +210,7 @@ const TRACE_1800: i32 = 1800;
 
 /// Runs a child process that works on the database and kills itself with SIGKILL; `work` is what it
 /// is told.
-fn crash(open: &Open, program: &std::path::Path, work: &[String]) -> Result<(), LabError> {
+fn crash(open: &OpenRingwood, program: &std::path::Path, work: &[String]) -> Result<(), LabError> {
     let mut child = Command::new(program);
     child.args(["lab", "victim", "--database", DATABASE, "--data"]).arg(&open.folder);
     child.args(["--memory", &open.config.memory.to_string()]).args(work);
@@ -254,10 +259,10 @@ impl Target for Ringwood {
         })
     }
 
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
-        let mut open = Open {
+        let mut open = OpenRingwood {
             server: None,
             models: vec![],
             folder,
@@ -344,7 +349,7 @@ mod tests {
     #[test]
     fn counters_go_on_when_the_instance_is_opened_again() {
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place {
+        let place = TargetPlace {
             folder: scratch.path().into(),
             device: Device::named(REAL, &BTreeMap::new()).unwrap(),
             customers: None,

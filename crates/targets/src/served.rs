@@ -8,7 +8,7 @@ use crate::mssql::Mssql;
 use crate::own_server::OwnServer;
 use crate::ringwood::Ringwood;
 use crate::work::{Config, Counters, Figure, Knob, Work};
-use crate::{LabError, Place, Target};
+use crate::{LabError, Target, TargetPlace};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ pub const TITLE: &str = "Ringwood, served";
 
 /// Servers of our own.
 #[derive(Default)]
-pub struct Served {
-    /// By their folders. Only who has started a server knows its password.
+pub struct OwnServers {
+    /// By their folders. Only the one that started a server knows its password.
     servers: HashMap<PathBuf, OwnServer>,
-    open: Option<Open>,
+    open: Option<OpenServer>,
 }
 
 /// The configuration that is up.
-struct Open {
+struct OpenServer {
     folder: PathBuf,
     target: Mssql,
     keep: bool,
@@ -36,7 +36,7 @@ fn folder_of(place: &Path, config: &Config) -> PathBuf {
     place.join(&config.key).join("server")
 }
 
-impl Served {
+impl OwnServers {
     fn target(&mut self) -> Result<&mut Mssql, LabError> {
         let missing = || LabError::Request("Ringwood is not served".into());
         self.open.as_mut().map(|open| &mut open.target).ok_or_else(missing)
@@ -52,7 +52,7 @@ impl Served {
     }
 }
 
-impl Target for Served {
+impl Target for OwnServers {
     fn name(&self) -> &'static str {
         "served"
     }
@@ -69,7 +69,7 @@ impl Target for Served {
         Ringwood::default().knob(knob)
     }
 
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let missing =
             || LabError::Unsupported("this needs the ringwood command, which serves".into());
@@ -85,8 +85,8 @@ impl Target for Served {
         server.start()?;
         let (address, how) = (server.address()?, server.said());
         let mut target = Mssql::at(address);
-        let said = target.set_up_database(&Place { fresh, ..place.clone() }, config)?;
-        self.open = Some(Open { folder, target, keep: config.keep });
+        let said = target.set_up_database(&TargetPlace { fresh, ..place.clone() }, config)?;
+        self.open = Some(OpenServer { folder, target, keep: config.keep });
         if said == [MADE_EARLIER] { Ok(said) } else { Ok([said, vec![how]].concat()) }
     }
 

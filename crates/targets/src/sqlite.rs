@@ -7,7 +7,7 @@ use crate::latency::latencies;
 use crate::work::{
     Config, Counters, Durability, Figure, Knob, LOAD_BATCH, LOAD_FILLER, TsqlWork, Work, loaded,
 };
-use crate::{LabError, Place, Target, customers, kept};
+use crate::{LabError, Target, TargetPlace, customers, kept};
 use rusqlite::Connection;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 /// A SQLite database of our own.
 #[derive(Default)]
 pub struct Sqlite {
-    open: Option<Open>,
+    open: Option<OpenSqlite>,
 }
 
-struct Open {
+struct OpenSqlite {
     folder: PathBuf,
     config: Config,
     connection: Connection,
@@ -74,7 +74,7 @@ fn insert_rows(connection: &Connection, session: u32, count: u64) -> Result<(), 
     Ok(())
 }
 
-impl Open {
+impl OpenSqlite {
     /// Seconds of `work`, interrupted at the limit.
     fn timed(
         &self,
@@ -307,7 +307,7 @@ impl Target for Sqlite {
         }
     }
 
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
         let kept = kept::take(&folder, config)? && !place.fresh;
@@ -315,8 +315,11 @@ impl Target for Sqlite {
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder)?;
         }
-        let mut open =
-            Open { connection: open(&folder, config.memory)?, folder, config: config.clone() };
+        let mut open = OpenSqlite {
+            connection: open(&folder, config.memory)?,
+            folder,
+            config: config.clone(),
+        };
         if let Some(file) = place.customers.as_deref().filter(|_| config.customers > 0 && !kept) {
             open.load_customers(file)?;
         }
@@ -358,7 +361,7 @@ impl Target for Sqlite {
 
     fn tear_down(&mut self) -> Result<(), LabError> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        let Open { folder, config, connection } = open;
+        let OpenSqlite { folder, config, connection } = open;
         connection.close().map_err(|(_, e)| failed(&e, "close"))?;
         if config.keep {
             return kept::leave(&folder, &config);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Where a target works.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct TargetPlace {
     /// Scratch folder of a study on this target.
     pub folder: PathBuf,
     /// Its device.
@@ -32,7 +32,7 @@ pub trait Target {
     fn knob(&self, knob: Knob) -> Result<&'static str, &'static str>;
     /// Makes the database of a configuration (or opens a kept one, unless it is to be fresh);
     /// settings and sizes in words.
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError>;
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError>;
     /// Tries settings that no study turns and keeps the best, as its friends would; what was found,
     /// in words.
     fn tune(&mut self) -> Result<Vec<String>, LabError> {

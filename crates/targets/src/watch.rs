@@ -50,7 +50,7 @@ impl Sums {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WatchState {
     /// Of files that were let go.
     past: [Sums; KINDS.len()],
     open: Vec<(usize, Arc<dyn BlockFile>)>,
@@ -59,7 +59,7 @@ struct State {
 /// The statistics of a watched disk.
 #[derive(Debug, Default)]
 pub struct Watch {
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
 }
 
 impl Watch {
@@ -69,7 +69,7 @@ impl Watch {
         Arc::new(WatchDisk { inner, name, watch: self.clone() })
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, WatchState> {
         // A panic elsewhere leaves counts, which are whole at any moment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

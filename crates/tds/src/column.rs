@@ -8,7 +8,7 @@ use crate::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
 
-/// Whose COLMETADATA it is: the name of a text column's table is written differently.
+/// The side that writes COLMETADATA: the name of a text column's table is written differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sender {
     /// A count of parts and the parts, from 7.2 on.

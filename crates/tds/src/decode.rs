@@ -14,12 +14,12 @@ use crate::error::TdsError;
 use crate::plp;
 use crate::reader::Reader;
 use crate::text::{WireCollation, read_utf16};
-use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
+use crate::typeinfo::{FixedType, Short, Size, TypeInfo};
 
 /// Where a value stands: text, ntext and image have a text pointer in rows, a plain length in
 /// parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum ValuePlace {
     Row,
     Parameter,
 }
@@ -37,7 +37,7 @@ const MAX_OFFSET: i16 = 840;
 pub fn decode_value(
     reader: &mut Reader<'_>,
     ty: &TypeInfo,
-    place: Place,
+    place: ValuePlace,
 ) -> Result<Value, TdsError> {
     match *ty {
         TypeInfo::Null => Ok(Value::Null),
@@ -70,7 +70,7 @@ pub fn decode_value(
     }
 }
 
-fn fixed_value(reader: &mut Reader<'_>, fixed: Fixed) -> Result<Value, TdsError> {
+fn fixed_value(reader: &mut Reader<'_>, fixed: FixedType) -> Result<Value, TdsError> {
     let bytes = reader.bytes(fixed.wire().1)?;
     scalar(bytes, &fixed.nullable())
 }
@@ -100,9 +100,9 @@ fn short(reader: &mut Reader<'_>, ty: &TypeInfo, size: u8) -> Result<Value, TdsE
 fn old_large_object(
     reader: &mut Reader<'_>,
     ty: &TypeInfo,
-    place: Place,
+    place: ValuePlace,
 ) -> Result<Value, TdsError> {
-    if place == Place::Row {
+    if place == ValuePlace::Row {
         let pointer = reader.u8()?;
         if pointer == 0 {
             return Ok(Value::Null);
@@ -110,7 +110,7 @@ fn old_large_object(
         reader.bytes(usize::from(pointer) + 8)?;
     }
     let len = reader.u32()?;
-    if len == u32::MAX && place == Place::Parameter {
+    if len == u32::MAX && place == ValuePlace::Parameter {
         return Ok(Value::Null);
     }
     if len > i32::MAX as u32 {

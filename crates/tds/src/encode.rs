@@ -7,11 +7,11 @@ mod variant;
 use types::datatype::{decimal_bytes, time_bytes};
 use types::{DataType, Decimal, Value, format_value};
 
-use crate::decode::Place;
+use crate::decode::ValuePlace;
 use crate::error::TdsError;
 use crate::plp;
 use crate::text::{WireCollation, push_utf16};
-use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
+use crate::typeinfo::{FixedType, Short, Size, TypeInfo};
 
 /// Length that stands for NULL in strings and bytes with a length of two bytes.
 const NULL_LEN: [u8; 2] = [0xFF, 0xFF];
@@ -22,7 +22,7 @@ const POINTER: &[u8; 25] = b"\x10dummy textptr\0\0\0dummyTS\0";
 /// Appends a value of a row, or of RETURNVALUE.
 #[inline]
 pub fn encode_value(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError> {
-    encode_at(value, ty, Place::Row, out)
+    encode_at(value, ty, ValuePlace::Row, out)
 }
 
 /// Appends a value where it stands: text, ntext and image differ between rows and parameters.
@@ -32,7 +32,7 @@ pub fn encode_value(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(
 pub fn encode_at(
     value: &Value,
     ty: &TypeInfo,
-    place: Place,
+    place: ValuePlace,
     out: &mut Vec<u8>,
 ) -> Result<(), TdsError> {
     let start = out.len();
@@ -44,7 +44,12 @@ pub fn encode_at(
 }
 
 #[inline]
-fn write(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
+fn write(
+    value: &Value,
+    ty: &TypeInfo,
+    place: ValuePlace,
+    out: &mut Vec<u8>,
+) -> Result<(), TdsError> {
     match (*ty, value) {
         (TypeInfo::Int(4), Value::Int(n)) => {
             out.push(4);
@@ -75,7 +80,7 @@ fn write(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Resul
 fn write_other(
     value: &Value,
     ty: &TypeInfo,
-    place: Place,
+    place: ValuePlace,
     out: &mut Vec<u8>,
 ) -> Result<(), TdsError> {
     match *ty {
@@ -149,12 +154,12 @@ fn mismatch(value: &Value, ty: &TypeInfo) -> TdsError {
     TdsError::Mismatch { value: value.natural_type().message_name(), ty: ty.name() }
 }
 
-fn null(ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
+fn null(ty: &TypeInfo, place: ValuePlace, out: &mut Vec<u8>) -> Result<(), TdsError> {
     match ty {
         TypeInfo::Null => {}
         TypeInfo::Fixed(_) => return Err(TdsError::Mismatch { value: "NULL", ty: ty.name() }),
         _ if ty.is_chunked() => plp::write_null(out),
-        _ if ty.is_old_large_object() && place == Place::Parameter => {
+        _ if ty.is_old_large_object() && place == ValuePlace::Parameter => {
             out.extend_from_slice(&[0xFF; 4])
         }
         _ => match ty.null_len() {
@@ -197,7 +202,7 @@ pub(crate) fn counted(
     Ok(())
 }
 
-fn fixed_value(value: &Value, fixed: Fixed, out: &mut Vec<u8>) -> Result<(), TdsError> {
+fn fixed_value(value: &Value, fixed: FixedType, out: &mut Vec<u8>) -> Result<(), TdsError> {
     match fixed.nullable() {
         TypeInfo::Bit => bit(value, out),
         TypeInfo::Int(size) => int(value, size, out),
@@ -345,7 +350,7 @@ fn large(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError
 fn old_large_object(
     value: &Value,
     ty: &TypeInfo,
-    place: Place,
+    place: ValuePlace,
     out: &mut Vec<u8>,
 ) -> Result<(), TdsError> {
     after_pointer(place, out, |out| large(value, ty, out))
@@ -355,11 +360,11 @@ fn old_large_object(
 /// that is not a column's own: clients know them and do not try to write through them.
 #[inline]
 pub(crate) fn after_pointer(
-    place: Place,
+    place: ValuePlace,
     out: &mut Vec<u8>,
     value: impl FnOnce(&mut Vec<u8>) -> Result<(), TdsError>,
 ) -> Result<(), TdsError> {
-    if place == Place::Row {
+    if place == ValuePlace::Row {
         out.extend_from_slice(POINTER);
     }
     let at = out.len();

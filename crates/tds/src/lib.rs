@@ -31,7 +31,7 @@ mod typewire;
 pub mod version;
 
 pub use column::{Column, ColumnFlags};
-pub use decode::{Place, decode_value};
+pub use decode::{ValuePlace, decode_value};
 pub use encode::encode_value;
 pub use error::{AfterError, TdsError};
 pub use limits::{Budget, Grant, Limits};
@@ -40,5 +40,5 @@ pub use reader::Reader;
 pub use rows::RowColumns;
 pub use text::WireCollation;
 pub use tokens::TokenWriter;
-pub use typeinfo::{Fixed, Size, TypeInfo};
+pub use typeinfo::{FixedType, Size, TypeInfo};
 pub use version::TdsVersion;

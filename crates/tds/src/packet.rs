@@ -134,14 +134,14 @@ pub enum Event<'a> {
 /// What was found in packets of any type: a whole message, or a piece of one of the type that is
 /// streamed.
 #[derive(Debug)]
-pub(crate) enum Step<'a> {
+pub(crate) enum PacketContent<'a> {
     Message(Message),
     Piece { status: u8, bytes: &'a [u8], last: bool, ignored: bool },
 }
 
 /// A message that is being received.
 #[derive(Debug)]
-struct Current {
+struct CurrentMessage {
     kind: PacketType,
     status: u8,
     spid: u16,
@@ -163,7 +163,7 @@ pub struct MessageReader {
     streams: Option<PacketType>,
     header: [u8; HEADER],
     header_len: usize,
-    current: Option<Current>,
+    current: Option<CurrentMessage>,
     /// Packets that have begun.
     packets: u64,
 }
@@ -235,14 +235,17 @@ impl MessageReader {
     /// it.
     pub fn read<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, TdsError> {
         Ok(self.step(input)?.map(|step| match step {
-            Step::Message(message) => Event::Message(message),
-            Step::Piece { status, bytes, last, ignored } => {
+            PacketContent::Message(message) => Event::Message(message),
+            PacketContent::Piece { status, bytes, last, ignored } => {
                 Event::Bulk { status, bytes, last, ignored }
             }
         }))
     }
 
-    pub(crate) fn step<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Step<'a>>, TdsError> {
+    pub(crate) fn step<'a>(
+        &mut self,
+        input: &mut &'a [u8],
+    ) -> Result<Option<PacketContent<'a>>, TdsError> {
         loop {
             if let Some(event) = self.body(input)? {
                 return Ok(Some(event));
@@ -266,7 +269,7 @@ impl MessageReader {
 
     /// Takes in what there is of the packet at hand; an event when that ends the message or hands
     /// over a piece.
-    fn body<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Step<'a>>, TdsError> {
+    fn body<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<PacketContent<'a>>, TdsError> {
         let Some(current) = &mut self.current else { return Ok(None) };
         let (bytes, rest) = input.split_at(input.len().min(current.left));
         *input = rest;
@@ -280,7 +283,7 @@ impl MessageReader {
             } else if bytes.is_empty() {
                 return Ok(None);
             }
-            return Ok(Some(Step::Piece { status: first, bytes, last, ignored }));
+            return Ok(Some(PacketContent::Piece { status: first, bytes, last, ignored }));
         }
         if current.payload.len() + bytes.len() > self.limit {
             if !self.reads_on {
@@ -296,14 +299,14 @@ impl MessageReader {
             return Ok(None);
         }
         Ok(self.current.take().map(|c| {
-            let Current { kind, status, spid, payload, refused, .. } = c;
-            Step::Message(Message { kind, status, ignored, refused, spid, payload })
+            let CurrentMessage { kind, status, spid, payload, refused, .. } = c;
+            PacketContent::Message(Message { kind, status, ignored, refused, spid, payload })
         }))
     }
 
     /// A complete header begins a packet. An attention in the middle of a message withdraws that
     /// message.
-    fn start_packet(&mut self) -> Result<Option<Step<'static>>, TdsError> {
+    fn start_packet(&mut self) -> Result<Option<PacketContent<'static>>, TdsError> {
         let [kind, status, len_high, len_low, spid_high, spid_low, _, _] = self.header;
         let kind = PacketType::from_byte(kind).ok_or(TdsError::Packet("unknown packet type"))?;
         let len = usize::from(u16::from_be_bytes([len_high, len_low]));
@@ -324,15 +327,20 @@ impl MessageReader {
             current => {
                 let withdrawn = current.take();
                 let resets = withdrawn.as_ref().map_or(0, |withdrawn| withdrawn.status & RESETS);
-                if let Some(Current { kind: withdrawn, status, .. }) = withdrawn
+                if let Some(CurrentMessage { kind: withdrawn, status, .. }) = withdrawn
                     && self.streams == Some(withdrawn)
                 {
                     // The header stays: the next call begins the attention.
-                    return Ok(Some(Step::Piece { status, bytes: &[], last: true, ignored: true }));
+                    return Ok(Some(PacketContent::Piece {
+                        status,
+                        bytes: &[],
+                        last: true,
+                        ignored: true,
+                    }));
                 }
                 let spid = u16::from_be_bytes([spid_high, spid_low]);
                 let left = len - HEADER;
-                *current = Some(Current {
+                *current = Some(CurrentMessage {
                     kind,
                     status: status | resets,
                     spid,

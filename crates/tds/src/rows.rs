@@ -6,7 +6,7 @@
 
 use types::{CodePage, ResultRows, RowItems, StoredCell, Value};
 
-use crate::decode::Place;
+use crate::decode::ValuePlace;
 use crate::encode::{after_pointer, counted, encode_value};
 use crate::error::TdsError;
 use crate::plp;
@@ -18,7 +18,7 @@ use crate::version::TdsVersion;
 
 /// What the values of a column are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Content {
+enum ColumnContent {
     /// Texts in a code page.
     Narrow(CodePage),
     /// Texts in UTF-16LE.
@@ -37,20 +37,20 @@ enum Content {
     Other,
 }
 
-impl Content {
+impl ColumnContent {
     /// Numbers and dates that are written as they are held.
-    fn of_number(ty: TypeInfo) -> Content {
+    fn of_number(ty: TypeInfo) -> ColumnContent {
         match ty {
-            TypeInfo::Bit => Content::Bit,
-            TypeInfo::Int(1) => Content::TinyInt,
-            TypeInfo::Int(2) => Content::SmallInt,
-            TypeInfo::Int(4) => Content::Int,
-            TypeInfo::Int(8) => Content::BigInt,
-            TypeInfo::Float(8) => Content::Float,
-            TypeInfo::Money(8) => Content::Money,
-            TypeInfo::DateTime(8) => Content::DateTime,
-            TypeInfo::Date => Content::Date,
-            _ => Content::Other,
+            TypeInfo::Bit => ColumnContent::Bit,
+            TypeInfo::Int(1) => ColumnContent::TinyInt,
+            TypeInfo::Int(2) => ColumnContent::SmallInt,
+            TypeInfo::Int(4) => ColumnContent::Int,
+            TypeInfo::Int(8) => ColumnContent::BigInt,
+            TypeInfo::Float(8) => ColumnContent::Float,
+            TypeInfo::Money(8) => ColumnContent::Money,
+            TypeInfo::DateTime(8) => ColumnContent::DateTime,
+            TypeInfo::Date => ColumnContent::Date,
+            _ => ColumnContent::Other,
         }
     }
 }
@@ -73,7 +73,7 @@ enum Frame {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct RowColumn {
     ty: TypeInfo,
-    content: Content,
+    content: ColumnContent,
     frame: Frame,
     null_len: usize,
 }
@@ -82,7 +82,7 @@ impl RowColumn {
     fn of(ty: TypeInfo) -> RowColumn {
         // Texts of a page that is not supported fail one by one.
         let narrow = |collation: WireCollation| {
-            collation.code_page().map_or(Content::Other, Content::Narrow)
+            collation.code_page().map_or(ColumnContent::Other, ColumnContent::Narrow)
         };
         let (content, frame) = match ty {
             TypeInfo::Char(size, collation) | TypeInfo::VarChar(Size::Bytes(size), collation) => {
@@ -91,17 +91,17 @@ impl RowColumn {
             TypeInfo::VarChar(Size::Max, collation) => (narrow(collation), Frame::Chunk),
             TypeInfo::Text(collation) => (narrow(collation), Frame::Pointer),
             TypeInfo::NChar(size, _) | TypeInfo::NVarChar(Size::Bytes(size), _) => {
-                (Content::Wide, Frame::Counted(size))
+                (ColumnContent::Wide, Frame::Counted(size))
             }
-            TypeInfo::NVarChar(Size::Max, _) => (Content::Wide, Frame::Chunk),
-            TypeInfo::NText(_) => (Content::Wide, Frame::Pointer),
+            TypeInfo::NVarChar(Size::Max, _) => (ColumnContent::Wide, Frame::Chunk),
+            TypeInfo::NText(_) => (ColumnContent::Wide, Frame::Pointer),
             TypeInfo::Binary(size) | TypeInfo::VarBinary(Size::Bytes(size)) => {
-                (Content::Bytes, Frame::Counted(size))
+                (ColumnContent::Bytes, Frame::Counted(size))
             }
-            TypeInfo::VarBinary(Size::Max) => (Content::Bytes, Frame::Chunk),
-            TypeInfo::Image => (Content::Bytes, Frame::Pointer),
-            TypeInfo::Fixed(fixed) => (Content::of_number(fixed.nullable()), Frame::Bare),
-            other => (Content::of_number(other), Frame::Sized),
+            TypeInfo::VarBinary(Size::Max) => (ColumnContent::Bytes, Frame::Chunk),
+            TypeInfo::Image => (ColumnContent::Bytes, Frame::Pointer),
+            TypeInfo::Fixed(fixed) => (ColumnContent::of_number(fixed.nullable()), Frame::Bare),
+            other => (ColumnContent::of_number(other), Frame::Sized),
         };
         RowColumn { ty, content, frame, null_len: ty.null_len() }
     }
@@ -115,7 +115,7 @@ impl RowColumn {
         };
         match self.frame {
             Frame::Counted(limit) => counted(limit, out, whole),
-            Frame::Pointer => after_pointer(Place::Row, out, whole),
+            Frame::Pointer => after_pointer(ValuePlace::Row, out, whole),
             Frame::Chunk => plp::write_with(out, whole),
             Frame::Sized | Frame::Bare => whole(out),
         }
@@ -134,25 +134,25 @@ impl RowColumn {
     #[inline]
     fn put_value(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
         match (self.content, value) {
-            (Content::Narrow(page), Value::Str(text)) => {
+            (ColumnContent::Narrow(page), Value::Str(text)) => {
                 self.put(out, |out| page.encode(text, out))
             }
-            (Content::Wide, Value::Str(text)) => self.put(out, |out| push_utf16(text, out)),
-            (Content::Int, Value::Int(n)) => self.put_bytes(n.to_le_bytes(), out),
-            (Content::BigInt, Value::BigInt(n)) => self.put_bytes(n.to_le_bytes(), out),
-            (Content::SmallInt, Value::SmallInt(n)) => self.put_bytes(n.to_le_bytes(), out),
-            (Content::TinyInt, Value::TinyInt(n)) => self.put_bytes([*n], out),
-            (Content::Bit, Value::Bit(bit)) => self.put_bytes([u8::from(*bit)], out),
-            (Content::Float, Value::Float(f)) => self.put_bytes(f.to_le_bytes(), out),
+            (ColumnContent::Wide, Value::Str(text)) => self.put(out, |out| push_utf16(text, out)),
+            (ColumnContent::Int, Value::Int(n)) => self.put_bytes(n.to_le_bytes(), out),
+            (ColumnContent::BigInt, Value::BigInt(n)) => self.put_bytes(n.to_le_bytes(), out),
+            (ColumnContent::SmallInt, Value::SmallInt(n)) => self.put_bytes(n.to_le_bytes(), out),
+            (ColumnContent::TinyInt, Value::TinyInt(n)) => self.put_bytes([*n], out),
+            (ColumnContent::Bit, Value::Bit(bit)) => self.put_bytes([u8::from(*bit)], out),
+            (ColumnContent::Float, Value::Float(f)) => self.put_bytes(f.to_le_bytes(), out),
             // The high half comes first.
-            (Content::Money, Value::Money(units)) => {
+            (ColumnContent::Money, Value::Money(units)) => {
                 self.put_bytes(units.rotate_left(32).to_le_bytes(), out)
             }
-            (Content::DateTime, Value::DateTime { days, ticks }) => {
+            (ColumnContent::DateTime, Value::DateTime { days, ticks }) => {
                 let ([a, b, c, d], [e, f, g, h]) = (days.to_le_bytes(), ticks.to_le_bytes());
                 self.put_bytes([a, b, c, d, e, f, g, h], out)
             }
-            (Content::Date, Value::Date(days)) => {
+            (ColumnContent::Date, Value::Date(days)) => {
                 let [a, b, c, _] = days.to_le_bytes();
                 self.put_bytes([a, b, c], out)
             }
@@ -162,12 +162,12 @@ impl RowColumn {
 }
 
 /// What a row is made of.
-trait Item {
+trait RowItem {
     fn is_null(&self) -> bool;
     fn put(&self, column: &RowColumn, out: &mut Vec<u8>) -> Result<(), TdsError>;
 }
 
-impl Item for Value {
+impl RowItem for Value {
     #[inline]
     fn is_null(&self) -> bool {
         Value::is_null(self)
@@ -179,7 +179,7 @@ impl Item for Value {
     }
 }
 
-impl Item for StoredCell<'_> {
+impl RowItem for StoredCell<'_> {
     #[inline]
     fn is_null(&self) -> bool {
         StoredCell::is_null(self)
@@ -189,9 +189,9 @@ impl Item for StoredCell<'_> {
     fn put(&self, column: &RowColumn, out: &mut Vec<u8>) -> Result<(), TdsError> {
         match (self, column.content) {
             (StoredCell::Value(value), _) => column.put_value(value, out),
-            (StoredCell::Ascii(bytes), Content::Narrow(_))
-            | (StoredCell::Wide(bytes), Content::Wide)
-            | (StoredCell::Bytes(bytes), Content::Bytes) => {
+            (StoredCell::Ascii(bytes), ColumnContent::Narrow(_))
+            | (StoredCell::Wide(bytes), ColumnContent::Wide)
+            | (StoredCell::Bytes(bytes), ColumnContent::Bytes) => {
                 column.put(out, |out| out.extend_from_slice(bytes))
             }
             _ => column.put_value(&self.to_value(), out),
@@ -229,14 +229,14 @@ impl RowColumns {
 
     /// Whether the NULLs' marks take more than a bitmap of all columns.
     #[inline]
-    fn nulls_pay<T: Item>(&self, row: &[T]) -> bool {
+    fn nulls_pay<T: RowItem>(&self, row: &[T]) -> bool {
         let nulls = row.iter().zip(&self.columns).filter(|(item, _)| item.is_null());
         let marks: usize = nulls.map(|(_, column)| column.null_len).sum();
         marks > self.columns.len().div_ceil(8)
     }
 
     /// Rows until `most` bytes are written, at least one; how many.
-    fn put_rows<T: Item>(
+    fn put_rows<T: RowItem>(
         &self,
         (items, count): (&[T], usize),
         version: TdsVersion,
@@ -267,13 +267,13 @@ impl RowColumns {
 
     /// ROW.
     #[inline]
-    fn put_all<T: Item>(&self, row: &[T], out: &mut Vec<u8>) -> Result<(), TdsError> {
+    fn put_all<T: RowItem>(&self, row: &[T], out: &mut Vec<u8>) -> Result<(), TdsError> {
         out.push(token::ROW);
         row.iter().zip(&self.columns).try_for_each(|(item, column)| item.put(column, out))
     }
 
     /// NBCROW.
-    fn put_with_bitmap<T: Item>(&self, row: &[T], out: &mut Vec<u8>) -> Result<(), TdsError> {
+    fn put_with_bitmap<T: RowItem>(&self, row: &[T], out: &mut Vec<u8>) -> Result<(), TdsError> {
         out.push(token::NBCROW);
         let bitmap = out.len();
         out.resize(bitmap + self.columns.len().div_ceil(8), 0);

@@ -3,7 +3,7 @@
 
 use types::Value;
 
-use crate::decode::{Place, decode_value};
+use crate::decode::{ValuePlace, decode_value};
 use crate::error::TdsError;
 use crate::plp;
 use crate::reader::Reader;
@@ -90,7 +90,7 @@ pub(crate) fn decode_row(
     let bitmap = if kind == token::NBCROW { reader.bytes(types.len().div_ceil(8))? } else { &[] };
     for (i, ty) in types.iter().enumerate() {
         let is_null = bitmap.get(i / 8).is_some_and(|bits| bits & (1 << (i % 8)) != 0);
-        row.push(if is_null { Value::Null } else { decode_value(reader, ty, Place::Row)? });
+        row.push(if is_null { Value::Null } else { decode_value(reader, ty, ValuePlace::Row)? });
     }
     Ok(())
 }

@@ -371,8 +371,12 @@ impl<'a> TokenWriter<'a> {
         write_user_type(value.user_type, self.version, self.out);
         self.out.extend_from_slice(&value.flags.0.to_le_bytes());
         value.ty.write(self.out);
-        let done =
-            crate::encode::encode_at(value.value, &value.ty, crate::Place::Parameter, self.out);
+        let done = crate::encode::encode_at(
+            value.value,
+            &value.ty,
+            crate::ValuePlace::Parameter,
+            self.out,
+        );
         if done.is_err() {
             self.out.truncate(start);
         }

@@ -18,7 +18,7 @@ pub enum Size {
 
 /// The types without NULL and without a length in front of the value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Fixed {
+pub enum FixedType {
     TinyInt,
     Bit,
     SmallInt,
@@ -47,7 +47,7 @@ pub enum Short {
 pub enum TypeInfo {
     /// 0x1F: a NULL of no type.
     Null,
-    Fixed(Fixed),
+    Fixed(FixedType),
     Bit,
     /// 1, 2, 4 or 8.
     Int(u8),
@@ -87,38 +87,38 @@ pub enum TypeInfo {
     AsText(DataType, WireCollation),
 }
 
-impl Fixed {
+impl FixedType {
     /// The type byte and the bytes of a value.
     pub(crate) fn wire(self) -> (u8, usize) {
         match self {
-            Fixed::TinyInt => (0x30, 1),
-            Fixed::Bit => (0x32, 1),
-            Fixed::SmallInt => (0x34, 2),
-            Fixed::Int => (0x38, 4),
-            Fixed::SmallDateTime => (0x3A, 4),
-            Fixed::Real => (0x3B, 4),
-            Fixed::Money => (0x3C, 8),
-            Fixed::DateTime => (0x3D, 8),
-            Fixed::Float => (0x3E, 8),
-            Fixed::SmallMoney => (0x7A, 4),
-            Fixed::BigInt => (0x7F, 8),
+            FixedType::TinyInt => (0x30, 1),
+            FixedType::Bit => (0x32, 1),
+            FixedType::SmallInt => (0x34, 2),
+            FixedType::Int => (0x38, 4),
+            FixedType::SmallDateTime => (0x3A, 4),
+            FixedType::Real => (0x3B, 4),
+            FixedType::Money => (0x3C, 8),
+            FixedType::DateTime => (0x3D, 8),
+            FixedType::Float => (0x3E, 8),
+            FixedType::SmallMoney => (0x7A, 4),
+            FixedType::BigInt => (0x7F, 8),
         }
     }
 
     /// The type of a type byte.
-    pub(crate) fn from_byte(byte: u8) -> Option<Fixed> {
+    pub(crate) fn from_byte(byte: u8) -> Option<FixedType> {
         Some(match byte {
-            0x30 => Fixed::TinyInt,
-            0x32 => Fixed::Bit,
-            0x34 => Fixed::SmallInt,
-            0x38 => Fixed::Int,
-            0x3A => Fixed::SmallDateTime,
-            0x3B => Fixed::Real,
-            0x3C => Fixed::Money,
-            0x3D => Fixed::DateTime,
-            0x3E => Fixed::Float,
-            0x7A => Fixed::SmallMoney,
-            0x7F => Fixed::BigInt,
+            0x30 => FixedType::TinyInt,
+            0x32 => FixedType::Bit,
+            0x34 => FixedType::SmallInt,
+            0x38 => FixedType::Int,
+            0x3A => FixedType::SmallDateTime,
+            0x3B => FixedType::Real,
+            0x3C => FixedType::Money,
+            0x3D => FixedType::DateTime,
+            0x3E => FixedType::Float,
+            0x7A => FixedType::SmallMoney,
+            0x7F => FixedType::BigInt,
             _ => return None,
         })
     }
@@ -126,17 +126,17 @@ impl Fixed {
     /// The same type with a length in front of its values, and with NULL.
     pub fn nullable(self) -> TypeInfo {
         match self {
-            Fixed::TinyInt => TypeInfo::Int(1),
-            Fixed::Bit => TypeInfo::Bit,
-            Fixed::SmallInt => TypeInfo::Int(2),
-            Fixed::Int => TypeInfo::Int(4),
-            Fixed::SmallDateTime => TypeInfo::DateTime(4),
-            Fixed::Real => TypeInfo::Float(4),
-            Fixed::Money => TypeInfo::Money(8),
-            Fixed::DateTime => TypeInfo::DateTime(8),
-            Fixed::Float => TypeInfo::Float(8),
-            Fixed::SmallMoney => TypeInfo::Money(4),
-            Fixed::BigInt => TypeInfo::Int(8),
+            FixedType::TinyInt => TypeInfo::Int(1),
+            FixedType::Bit => TypeInfo::Bit,
+            FixedType::SmallInt => TypeInfo::Int(2),
+            FixedType::Int => TypeInfo::Int(4),
+            FixedType::SmallDateTime => TypeInfo::DateTime(4),
+            FixedType::Real => TypeInfo::Float(4),
+            FixedType::Money => TypeInfo::Money(8),
+            FixedType::DateTime => TypeInfo::DateTime(8),
+            FixedType::Float => TypeInfo::Float(8),
+            FixedType::SmallMoney => TypeInfo::Money(4),
+            FixedType::BigInt => TypeInfo::Int(8),
         }
     }
 }
@@ -148,21 +148,22 @@ impl TypeInfo {
     /// clients.
     pub fn of(ty: DataType, nullable: bool, collation: Collation, version: TdsVersion) -> TypeInfo {
         let wire = WireCollation::from(collation);
-        let fixed = |fixed: Fixed| if nullable { fixed.nullable() } else { TypeInfo::Fixed(fixed) };
+        let fixed =
+            |fixed: FixedType| if nullable { fixed.nullable() } else { TypeInfo::Fixed(fixed) };
         let has_max = version >= TdsVersion::V7_2;
         let has_dates = version >= TdsVersion::V7_3A;
         match ty {
-            DataType::Bit => fixed(Fixed::Bit),
-            DataType::TinyInt => fixed(Fixed::TinyInt),
-            DataType::SmallInt => fixed(Fixed::SmallInt),
-            DataType::Int => fixed(Fixed::Int),
-            DataType::BigInt => fixed(Fixed::BigInt),
-            DataType::Float => fixed(Fixed::Float),
-            DataType::Real => fixed(Fixed::Real),
-            DataType::SmallMoney => fixed(Fixed::SmallMoney),
-            DataType::Money => fixed(Fixed::Money),
-            DataType::DateTime => fixed(Fixed::DateTime),
-            DataType::SmallDateTime => fixed(Fixed::SmallDateTime),
+            DataType::Bit => fixed(FixedType::Bit),
+            DataType::TinyInt => fixed(FixedType::TinyInt),
+            DataType::SmallInt => fixed(FixedType::SmallInt),
+            DataType::Int => fixed(FixedType::Int),
+            DataType::BigInt => fixed(FixedType::BigInt),
+            DataType::Float => fixed(FixedType::Float),
+            DataType::Real => fixed(FixedType::Real),
+            DataType::SmallMoney => fixed(FixedType::SmallMoney),
+            DataType::Money => fixed(FixedType::Money),
+            DataType::DateTime => fixed(FixedType::DateTime),
+            DataType::SmallDateTime => fixed(FixedType::SmallDateTime),
             DataType::Decimal { precision, scale, name } => {
                 let numeric = matches!(name, DecimalName::Numeric);
                 TypeInfo::Decimal { precision, scale, numeric }

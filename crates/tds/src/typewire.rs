@@ -6,7 +6,7 @@ use crate::byte;
 use crate::error::TdsError;
 use crate::reader::Reader;
 use crate::text::WireCollation;
-use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
+use crate::typeinfo::{FixedType, Short, Size, TypeInfo};
 use crate::version::TdsVersion;
 
 /// Most bytes of data in a sql_variant.
@@ -171,7 +171,7 @@ impl TypeInfo {
         let one_of =
             |reader: &mut Reader<'_>, id, allowed: &[u8]| one_of(reader, id, allowed, lengths);
         let id = reader.u8()?;
-        if let Some(fixed) = Fixed::from_byte(id) {
+        if let Some(fixed) = FixedType::from_byte(id) {
             return Ok(TypeInfo::Fixed(fixed));
         }
         Ok(match id {

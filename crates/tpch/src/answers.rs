@@ -6,13 +6,13 @@ use tpchgen::q_and_a::answers_sf1::answer;
 
 /// How a result differs from the published one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct WrongAnswer {
     /// 1 to 22.
     pub query: usize,
     pub what: String,
 }
 
-impl std::fmt::Display for Wrong {
+impl std::fmt::Display for WrongAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Q{}: {}", self.query, self.what)
     }
@@ -28,8 +28,8 @@ const CUT: (usize, usize) = (11, 0);
 ///
 /// # Errors
 /// The first difference.
-pub fn check(query: usize, rows: &[Vec<String>]) -> Result<(), Wrong> {
-    let wrong = |what: String| Err(Wrong { query, what });
+pub fn check(query: usize, rows: &[Vec<String>]) -> Result<(), WrongAnswer> {
+    let wrong = |what: String| Err(WrongAnswer { query, what });
     let number = i32::try_from(query).unwrap_or_default();
     let text = match query {
         17 => Some(Q17),

@@ -8,7 +8,7 @@ mod answers;
 mod queries;
 mod rows;
 
-pub use answers::{Wrong, check, same_rows};
+pub use answers::{WrongAnswer, check, same_rows};
 pub use queries::{QUERIES, for_postgres, query};
 pub use rows::rows;
 

@@ -8,7 +8,7 @@ use tpchgen::generators::{
 };
 use types::{Decimal, Value};
 
-type Rows = Box<dyn Iterator<Item = Vec<Value>>>;
+type GeneratedRows = Box<dyn Iterator<Item = Vec<Value>>>;
 
 /// A key: within int for every scale factor below 300.
 fn key(n: i64) -> Value {
@@ -32,7 +32,7 @@ fn date(value: TPCHDate) -> Value {
 
 /// The rows of a table at a scale factor (1 is about 1 GB); none for a name that is no table of
 /// TPC-H.
-pub fn rows(table: &str, scale: f64) -> Rows {
+pub fn rows(table: &str, scale: f64) -> GeneratedRows {
     match table {
         "region" => Box::new(
             RegionGenerator::new(scale, 1, 1)
@@ -93,7 +93,7 @@ pub fn rows(table: &str, scale: f64) -> Rows {
     }
 }
 
-fn orders(scale: f64) -> Rows {
+fn orders(scale: f64) -> GeneratedRows {
     Box::new(OrderGenerator::new(scale, 1, 1).into_iter().map(|o| {
         vec![
             key(o.o_orderkey),
@@ -109,7 +109,7 @@ fn orders(scale: f64) -> Rows {
     }))
 }
 
-fn lines(scale: f64) -> Rows {
+fn lines(scale: f64) -> GeneratedRows {
     Box::new(LineItemGenerator::new(scale, 1, 1).into_iter().map(|l| {
         vec![
             key(l.l_orderkey),

@@ -17,7 +17,7 @@ use disk::OsDisk;
 use measure::{Arguments, Done, Rows, in_turns, seconds};
 use support::{create, env, log_options};
 use txn::{
-    Database, DbState, DelayedDurability, Durability, LockMode, Txn, TxnError, WaitArgs, What,
+    Database, DbState, DelayedDurability, Durability, LockMode, LockTarget, Txn, TxnError, WaitArgs,
 };
 use wal::Growth;
 
@@ -32,32 +32,32 @@ const HELP: &str =
 
 /// What a transaction does.
 #[derive(Clone, Copy)]
-struct Work {
+struct WorkKind {
     name: &'static str,
     locks: bool,
     inserts: bool,
 }
 
-const WORK: [Work; 3] = [
-    Work { name: "nothing", locks: false, inserts: false },
-    Work { name: "IX on a table", locks: true, inserts: false },
-    Work { name: "IX and a row", locks: true, inserts: true },
+const WORK: [WorkKind; 3] = [
+    WorkKind { name: "nothing", locks: false, inserts: false },
+    WorkKind { name: "IX on a table", locks: true, inserts: false },
+    WorkKind { name: "IX and a row", locks: true, inserts: true },
 ];
 
 /// The table that all lock, one that those beside lock, and the one that is wanted alone.
-const BUSY: What = What::Table(7);
-const BESIDE: What = What::Table(8);
-const WANTED: What = What::Table(9);
+const BUSY: LockTarget = LockTarget::Table(7);
+const BESIDE: LockTarget = LockTarget::Table(8);
+const WANTED: LockTarget = LockTarget::Table(9);
 
 /// What the command line says of each comparison.
-struct Wanted {
+struct WantedRounds {
     rounds: usize,
     time: Duration,
     json: bool,
 }
 
 /// A transaction, from its begin on.
-fn carry_out(t: &mut Txn, heap: &access::Heap, work: Work) -> Result<(), TxnError> {
+fn carry_out(t: &mut Txn, heap: &access::Heap, work: WorkKind) -> Result<(), TxnError> {
     if work.locks {
         t.lock(BUSY, LockMode::IX)?;
     }
@@ -71,7 +71,7 @@ fn carry_out(t: &mut Txn, heap: &access::Heap, work: Work) -> Result<(), TxnErro
 fn until(
     db: &Arc<Database>,
     heap: &access::Heap,
-    (session, work, in_place): (u32, Work, bool),
+    (session, work, in_place): (u32, WorkKind, bool),
     end: Instant,
 ) -> Result<u64, TxnError> {
     let mut last = db.begin(session)?;
@@ -93,7 +93,7 @@ fn until(
 fn together(
     db: &Arc<Database>,
     heap: &access::Heap,
-    (work, in_place): (Work, bool),
+    (work, in_place): (WorkKind, bool),
     (threads, time): (u32, Duration),
 ) -> Done<f64> {
     let begin = Instant::now();
@@ -117,7 +117,7 @@ fn beginnings(
     db: &Arc<Database>,
     heap: &access::Heap,
     threads: &[u32],
-    wanted: &Wanted,
+    wanted: &WantedRounds,
 ) -> Done<()> {
     let labels = &[("a transaction of", 16)];
     let figures = &[("threads", 0), ("new ns", 0), ("in place ns", 0), ("ratio", 3)];
@@ -165,7 +165,7 @@ fn alone(db: &Arc<Database>, mode: LockMode, time: Duration) -> Result<f64, TxnE
 }
 
 /// What a lock that excludes others takes beside so many sessions.
-fn beside(db: &Arc<Database>, counts: [u32; 3], wanted: &Wanted) -> Done<()> {
+fn beside(db: &Arc<Database>, counts: [u32; 3], wanted: &WantedRounds) -> Done<()> {
     let labels = &[("lock", 6), ("others", 12)];
     let figures = &[("sessions", 0), ("us", 3), ("ratio", 2)];
     let mut printed = Rows::new(wanted.json, "beside", labels, figures);
@@ -190,7 +190,7 @@ fn beside(db: &Arc<Database>, counts: [u32; 3], wanted: &Wanted) -> Done<()> {
 fn main() -> Done<()> {
     let arguments =
         Arguments::read(HELP, &["--threads", "--sessions", "--rounds", "--milliseconds"])?;
-    let wanted = Wanted {
+    let wanted = WantedRounds {
         rounds: arguments.number("--rounds", 7)?,
         time: Duration::from_millis(arguments.number("--milliseconds", 100)?),
         json: arguments.json,

@@ -7,7 +7,7 @@ extern crate ringwood_txn as txn;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use txn::{LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
+use txn::{LockManager, LockMode, LockOwner, LockTarget, Resource, WaitArgs};
 
 /// Seconds that the process has been on processors.
 fn processor() -> f64 {
@@ -23,7 +23,7 @@ fn main() {
     let mut args = std::env::args().skip(1).map(|a| a.parse::<usize>().expect("a number"));
     let (waiters, seconds) = (args.next().unwrap_or(10_000), args.next().unwrap_or(20) as u64);
     let locks = LockManager::new();
-    let table = Resource { db: 1, what: What::Table(1) };
+    let table = Resource { db: 1, what: LockTarget::Table(1) };
     let mut holder = LockOwner::new(locks.clone(), 50);
     holder.lock(table, LockMode::X, WaitArgs::default()).expect("it is free");
     let through = AtomicUsize::new(0);

@@ -141,7 +141,7 @@ fn scan(tree: &BTree, direction: Direction) -> u64 {
 
 /// Pages a second of one round.
 #[derive(Default)]
-struct Figures {
+struct PageRates {
     checkpoint: Vec<f64>,
     redo: Vec<f64>,
     scan: Vec<f64>,
@@ -150,7 +150,7 @@ struct Figures {
     raw_writes: Vec<f64>,
 }
 
-fn round(disk: &Arc<dyn Disk>, leaves: u64, of: u64, round: u64, figures: &mut Figures) {
+fn round(disk: &Arc<dyn Disk>, leaves: u64, of: u64, round: u64, figures: &mut PageRates) {
     // Scans of a cold pool, which warm it for the updates.
     let (db, tree) = open(disk, leaves, &mut |_, _| {});
     let start = Instant::now();
@@ -183,7 +183,7 @@ fn round(disk: &Arc<dyn Disk>, leaves: u64, of: u64, round: u64, figures: &mut F
 }
 
 /// Random requests of 8 KB on a file as large, 32 in flight.
-fn raw(folder: &Path, leaves: u64, figures: &mut Figures) {
+fn raw(folder: &Path, leaves: u64, figures: &mut PageRates) {
     let disk = OsDisk::new(folder).with_io(IoOptions { depth: Some(32), ..IoOptions::default() });
     let (path, bytes) = (Path::new("raw.tmp"), leaves * PAGE as u64);
     let there = disk.exists(path).expect("a folder");
@@ -230,12 +230,12 @@ fn median(of: &[f64]) -> f64 {
 fn on_the_real_disk(folder: &Path, leaves: u64, rounds: u64) {
     let disk: Arc<dyn Disk> = Arc::new(OsDisk::new(folder));
     load(&disk, leaves);
-    let mut figures = Figures::default();
+    let mut figures = PageRates::default();
     for n in 0..rounds {
         raw(folder, leaves, &mut figures);
         round(&disk, leaves, OF, n, &mut figures);
     }
-    let Figures { checkpoint, redo, scan, scan_back, raw_reads, raw_writes } = &figures;
+    let PageRates { checkpoint, redo, scan, scan_back, raw_reads, raw_writes } = &figures;
     for (name, ours, raw) in [
         ("checkpoint of scattered pages", checkpoint, raw_writes),
         ("redo of scattered updates", redo, raw_reads),
@@ -252,7 +252,7 @@ fn on_the_real_disk(folder: &Path, leaves: u64, rounds: u64) {
     }
 }
 
-fn on_a_model(folder: &Path, spindles: u32, leaves: u64, scale: f64) -> (Figures, f64) {
+fn on_a_model(folder: &Path, spindles: u32, leaves: u64, scale: f64) -> (PageRates, f64) {
     let mut device = builtin("hdd-15000").expect("a device");
     device.time_scale = scale;
     device.link_rate = 0;
@@ -266,7 +266,7 @@ fn on_a_model(folder: &Path, spindles: u32, leaves: u64, scale: f64) -> (Figures
     let mut routes = Routes::new(folder, real);
     routes.place_disk(Path::new("data"), model.clone());
     let disk: Arc<dyn Disk> = Arc::new(routes);
-    let mut figures = Figures::default();
+    let mut figures = PageRates::default();
     round(&disk, leaves, OF_MODEL, 0, &mut figures);
     let late = model.host_late();
     (figures, late.late as f64 / late.requests.max(1) as f64)

@@ -15,7 +15,8 @@ use std::time::Instant;
 use disk::{AlignedBuf, BlockFile, Disk, OpenMode, OsDisk};
 use support::{create, env, log_options};
 use txn::{
-    Database, DbState, DelayedDurability, Durability, LockMode, LockOwner, Resource, WaitArgs, What,
+    Database, DbState, DelayedDurability, Durability, LockMode, LockOwner, LockTarget, Resource,
+    WaitArgs,
 };
 use wal::Growth;
 
@@ -141,7 +142,7 @@ fn snapshots(db: &Arc<Database>) {
 
 fn locks(db: &Arc<Database>) {
     let mut o = LockOwner::new(db.locks().clone(), 51);
-    let table = Resource { db: 5, what: What::Table(7) };
+    let table = Resource { db: 5, what: LockTarget::Table(7) };
     let args = WaitArgs::default();
     let pair = ns(1_000_000, || {
         o.lock(table, LockMode::IX, args).expect("lock");

@@ -32,11 +32,11 @@ mod tests {
 
     #[test]
     fn neighbours_are_on_other_lines() {
-        struct Both {
+        struct ChangedAndRead {
             changed: Apart<AtomicU8>,
             read: u8,
         }
-        let both = Both { changed: Apart::new(AtomicU8::new(1)), read: 2 };
+        let both = ChangedAndRead { changed: Apart::new(AtomicU8::new(1)), read: 2 };
         let at = |place: *const u8| place.addr() / 128;
         let changed = std::ptr::from_ref(&*both.changed).cast::<u8>();
         assert_ne!(at(changed), at(std::ptr::from_ref(&both.read)));

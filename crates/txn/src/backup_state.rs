@@ -11,7 +11,7 @@ use crate::options::RecoveryModel;
 
 /// The full backup that a differential one builds on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Base {
+pub struct BackupBase {
     /// Its backup set.
     pub set_id: [u8; 16],
     /// Its checkpoint: differential_base_lsn.
@@ -25,23 +25,23 @@ pub struct Base {
 /// Of the bytes of a state.
 const STATE_VERSION: u16 = 3;
 
-impl Base {
+impl BackupBase {
     /// Adds one that may not be there.
-    pub(crate) fn put(base: &Option<Base>, e: &mut Enc) {
+    pub(crate) fn put(base: &Option<BackupBase>, e: &mut Enc) {
         e.flag(base.is_some());
         if let Some(b) = base {
             e.guid(&b.set_id).lsn(b.checkpoint_lsn).lsn(b.changed_from).u64(b.time_us);
         }
     }
 
-    /// Takes what [`Base::put`] has added; `None`: it is not that.
-    pub(crate) fn get(d: &mut Dec<'_>) -> Option<Option<Base>> {
+    /// Takes what [`BackupBase::put`] has added; `None`: it is not that.
+    pub(crate) fn get(d: &mut Dec<'_>) -> Option<Option<BackupBase>> {
         if !d.flag()? {
             return Some(None);
         }
         let (set_id, checkpoint_lsn) = (d.guid()?, d.lsn()?);
         let (changed_from, time_us) = (d.lsn()?, d.u64()?);
-        Some(Some(Base { set_id, checkpoint_lsn, changed_from, time_us }))
+        Some(Some(BackupBase { set_id, checkpoint_lsn, changed_from, time_us }))
     }
 }
 
@@ -57,19 +57,19 @@ pub struct BackupState {
     /// Where the next log backup begins; zero = no log chain.
     pub log_from: Lsn,
     /// The newest full backup, unless it was copy-only.
-    pub base: Option<Base>,
+    pub base: Option<BackupBase>,
     /// When the log was last backed up, in microseconds since 1970; 0 = never.
     pub log_backup_us: u64,
     pub recovery_model: Option<RecoveryModel>,
     /// A restore is going on.
-    pub restoring: Option<Restoring>,
+    pub restoring: Option<RestoreState>,
     /// The instance that the database belongs to; zeros: none yet.
     pub owner: InstanceId,
 }
 
 /// How far a restore has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Restoring {
+pub struct RestoreState {
     /// First block of log that is not restored.
     pub end: Lsn,
     /// The database is as it was then, in microseconds since 1970.
@@ -87,7 +87,7 @@ impl BackupState {
     /// The restore is over: a new recovery fork begins where what was restored ends, and so does
     /// the log chain.
     pub(crate) fn end_restore(&mut self, model: RecoveryModel) -> bool {
-        let Some(Restoring { end, .. }) = self.restoring.take() else { return false };
+        let Some(RestoreState { end, .. }) = self.restoring.take() else { return false };
         self.parent_fork = self.fork;
         fastrand::fill(&mut self.fork);
         self.fork_lsn = end;
@@ -103,7 +103,7 @@ impl BackupState {
             .guid(&self.fork)
             .lsn(self.fork_lsn);
         e.lsn(self.log_from);
-        Base::put(&self.base, &mut e);
+        BackupBase::put(&self.base, &mut e);
         e.u64(self.log_backup_us).u8(self.recovery_model.map_or(0, |m| m as u8));
         e.flag(self.restoring.is_some());
         if let Some(r) = self.restoring {
@@ -124,14 +124,15 @@ impl BackupState {
             fork: d.guid()?,
             fork_lsn: d.lsn()?,
             log_from: d.lsn()?,
-            base: Base::get(d)?,
+            base: BackupBase::get(d)?,
             log_backup_us: d.u64()?,
             ..BackupState::default()
         };
         let model = d.u8()?;
         state.recovery_model = if model == 0 { None } else { Some(RecoveryModel::from_u8(model)?) };
         if d.flag()? {
-            state.restoring = Some(Restoring { end: d.lsn()?, time_us: d.u64()?, cut: d.flag()? });
+            state.restoring =
+                Some(RestoreState { end: d.lsn()?, time_us: d.u64()?, cut: d.flag()? });
         }
         // Logs made before logs had an owner end here.
         state.owner = d.guid().unwrap_or_default();
@@ -149,14 +150,14 @@ mod tests {
 
     fn state() -> BackupState {
         BackupState {
-            base: Some(Base {
+            base: Some(BackupBase {
                 set_id: [6; 16],
                 checkpoint_lsn: lsn(6),
                 changed_from: lsn(7),
                 time_us: 8,
             }),
             recovery_model: Some(RecoveryModel::Full),
-            restoring: Some(Restoring { end: lsn(8), time_us: 9, cut: true }),
+            restoring: Some(RestoreState { end: lsn(8), time_us: 9, cut: true }),
             ..BackupState::default()
         }
     }

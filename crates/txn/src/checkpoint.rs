@@ -249,8 +249,8 @@ impl Database {
         self.log().bytes_before_vlf(self.needed_otherwise().0.min(unwritten).vlf) > 0
     }
 
-    /// The oldest log that would be needed right after a checkpoint, and by whom; Checkpoint where
-    /// nobody needs any.
+    /// The oldest log that would be needed right after a checkpoint, and what needs it; Checkpoint
+    /// where nobody needs any.
     fn needed_otherwise(&self) -> (Lsn, LogReuseWait) {
         let (chain, running) = *self.checkpointer().holds.lock();
         self.txns().note_log_end(|| self.log().end());

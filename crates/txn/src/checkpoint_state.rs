@@ -14,7 +14,7 @@ use crate::backup_state::BackupState;
 
 /// The last checkpoint.
 #[derive(Debug)]
-pub(crate) struct Last {
+pub(crate) struct LastCheckpoint {
     pub lsn: Lsn,
     pub redo_lsn: Lsn,
     pub at: Instant,
@@ -55,7 +55,7 @@ impl Unwritten {
 pub(crate) struct Checkpointer {
     /// One checkpoint at a time.
     pub one: Mutex<()>,
-    pub last: Mutex<Last>,
+    pub last: Mutex<LastCheckpoint>,
     pub done: Condvar,
     pub bell: Arc<Bell>,
     /// Where `throttle` last looked, in units of 16 KB of log: looking is not free.
@@ -75,7 +75,7 @@ impl Default for Checkpointer {
     fn default() -> Self {
         Checkpointer {
             one: Mutex::new(()),
-            last: Mutex::new(Last {
+            last: Mutex::new(LastCheckpoint {
                 lsn: Lsn::ZERO,
                 redo_lsn: Lsn::ZERO,
                 at: Instant::now(),

@@ -16,7 +16,7 @@ use wal::Lsn;
 
 use crate::database::Database;
 use crate::error::TxnError;
-use crate::global::{Decision, GlobalId, MAX_DATABASES, Prepared};
+use crate::global::{Decision, GlobalId, MAX_DATABASES, PrepareRecord};
 use crate::outcomes::{InDoubt, Outcome};
 use crate::recovery::failed;
 use crate::txn::{Txn, now_us};
@@ -43,7 +43,7 @@ pub fn commit_together(txns: &mut [&mut Txn], name: &str) -> Result<(), (usize, 
     let home = first.database().clone();
     let (id, coordinator) = (home.env().outcomes.new_id(), home.coordinator().clone());
     coordinator.begin(id);
-    let prepared = Prepared { id, coordinator: home.store().database(), name: name.into() };
+    let prepared = PrepareRecord { id, coordinator: home.store().database(), name: name.into() };
     if let Err((at, e)) = prepare_all(others, &prepared) {
         // Nobody will be told that it is committed: each can be rolled back.
         others.iter_mut().for_each(|t| t.set_prepared(false));
@@ -68,7 +68,7 @@ pub fn commit_together(txns: &mut [&mut Txn], name: &str) -> Result<(), (usize, 
 }
 
 /// All records first: the flushes of one find those of others done if they share a device.
-fn prepare_all(txns: &mut [&mut Txn], prepared: &Prepared) -> Result<(), (usize, TxnError)> {
+fn prepare_all(txns: &mut [&mut Txn], prepared: &PrepareRecord) -> Result<(), (usize, TxnError)> {
     let mut ends = Vec::with_capacity(txns.len());
     for (at, t) in txns.iter_mut().enumerate() {
         ends.push(t.prepare(prepared).map_err(|e| (at, e))?);
@@ -81,7 +81,7 @@ fn prepare_all(txns: &mut [&mut Txn], prepared: &Prepared) -> Result<(), (usize,
 
 impl Txn {
     /// From here on only its coordinator decides.
-    fn prepare(&mut self, prepared: &Prepared) -> Result<Lsn, TxnError> {
+    fn prepare(&mut self, prepared: &PrepareRecord) -> Result<Lsn, TxnError> {
         let mut rec = RecordBuilder::new();
         prepared.put(&mut rec, now_us())?;
         self.set_prepared(true);
@@ -186,7 +186,7 @@ impl Database {
 
     /// What the record says if it is a Prepare record. A rollback that had begun has others behind
     /// it.
-    fn prepared_at(&self, at: Lsn, bytes: &mut Vec<u8>) -> Result<Option<Prepared>, TxnError> {
+    fn prepared_at(&self, at: Lsn, bytes: &mut Vec<u8>) -> Result<Option<PrepareRecord>, TxnError> {
         self.log().read(at, bytes).map_err(|e| failed("analysis", at, e))?;
         let view = RecordView::decode(bytes).map_err(|e| failed("analysis", at, e))?;
         if view.kind() != RecordKind::Prepare {
@@ -194,6 +194,6 @@ impl Database {
         }
         let payload = view.payload().map_err(|e| failed("analysis", at, e))?;
         let damaged = TxnError::Invalid("a prepare record is damaged");
-        Prepared::read(payload).map(Some).ok_or_else(|| failed("analysis", at, damaged))
+        PrepareRecord::read(payload).map(Some).ok_or_else(|| failed("analysis", at, damaged))
     }
 }

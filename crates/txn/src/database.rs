@@ -25,7 +25,8 @@ use disk::Disk;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use pages::{
-    BufferPool, Closed, FreeingPaused, Home, PageError, RecordBuilder, RecordSink, Store, TxnId,
+    BufferPool, CleanEnd, FreeingPaused, InstanceHome, PageError, RecordBuilder, RecordSink, Store,
+    TxnId,
 };
 use wal::{Log, Lsn};
 
@@ -36,7 +37,7 @@ use crate::counters::TxnCounters;
 use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
 use crate::locks::LockManager;
-use crate::options::{DbState, Pace, RecoveryModel};
+use crate::options::{BackgroundPace, DbState, RecoveryModel};
 use crate::outcomes::{Coordinator, Outcomes};
 use crate::recovery_report::RecoveryReport;
 use crate::sink::append_system;
@@ -54,9 +55,9 @@ pub struct Env {
     /// The database id.
     pub db: u16,
     /// Pace of the background tasks.
-    pub pace: Pace,
+    pub pace: BackgroundPace,
     /// The instance, and where the database's files are.
-    pub home: Home,
+    pub home: InstanceHome,
     /// The database is rebuilt at each start: nobody waits for its log to be durable.
     pub scratch: bool,
     /// What became of transactions over several databases of the instance.
@@ -380,7 +381,7 @@ impl Database {
         &self.checkpointer
     }
 
-    pub(crate) fn pace(&self) -> &Pace {
+    pub(crate) fn pace(&self) -> &BackgroundPace {
         &self.env.pace
     }
 
@@ -439,7 +440,7 @@ impl Database {
         Ok(self.log.flush_all()?)
     }
 
-    /// Gives up a database that failed, before its files are opened anew: a session that still
+    /// Gives up a database that failed, before its files are opened again: a session that still
     /// holds it can neither commit nor write a page or a log block when this returns.
     pub fn abandon(&self) {
         let cause = PageError::Offline { cause: "its files are being reopened".into() };
@@ -478,7 +479,7 @@ impl Database {
         // Nothing has been changed since the checkpoint: the pages are whole without the log.
         let marked = match (&closed, done) {
             (Ok(()), Some(done)) if self.txns.next_id() == next && self.has_written_all() => {
-                self.store.mark_closed(Closed { end: done.lsn, next_txn: next.0 })
+                self.store.mark_closed(CleanEnd { end: done.lsn, next_txn: next.0 })
             }
             _ => Ok(()),
         };

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use access::{AccessError, BTree, Discarded, DiscardedValues, LobPointer, LobSpace};
+use access::{AccessError, BTree, DiscardedValue, DiscardedValues, LobPointer, LobSpace};
 use pages::{PageError, PageId, TxnId, Unit, UnitId};
 
 use crate::background_state::NOTHING;
@@ -62,7 +62,11 @@ impl Database {
         Ok(freed)
     }
 
-    fn free_value(&self, values: &DiscardedValues, entry: &Discarded) -> Result<u64, TxnError> {
+    fn free_value(
+        &self,
+        values: &DiscardedValues,
+        entry: &DiscardedValue,
+    ) -> Result<u64, TxnError> {
         let _work = self.background_work();
         // The table of units stays locked, so that the unit's extents are not freed under this.
         let units = self.open_units();

@@ -32,7 +32,7 @@ const PARTS: u64 = 16;
 
 /// A transaction that is too old for the ring.
 #[derive(Debug, Clone, Copy)]
-struct Old {
+struct OldTxn {
     id: u64,
     end: u64,
 }
@@ -68,7 +68,7 @@ pub(crate) struct EndRing {
     /// The oldest id that the ring has.
     floor: AtomicU64,
     /// Ascending by id.
-    old: RwLock<Vec<Old>>,
+    old: RwLock<Vec<OldTxn>>,
     marks: Box<[AtomicU64]>,
 }
 
@@ -109,7 +109,7 @@ impl EndRing {
         debug_assert!(id < self.floor.load(Ordering::Relaxed));
         let mut old = self.old.write();
         let at = old.partition_point(|o| o.id < id);
-        old.insert(at, Old { id, end: RUNNING });
+        old.insert(at, OldTxn { id, end: RUNNING });
         let (word, bit) = mark(id);
         self.marks[word].fetch_or(bit, Ordering::Release);
     }
@@ -136,7 +136,7 @@ impl EndRing {
         old.retain(|o| o.end == RUNNING || live.concern(o.id, o.end));
         old.extend((floor..next).filter_map(|id| {
             let end = self.word(id).load(Ordering::Relaxed);
-            (end == RUNNING || live.concern(id, end)).then_some(Old { id, end })
+            (end == RUNNING || live.concern(id, end)).then_some(OldTxn { id, end })
         }));
         if had || !old.is_empty() {
             self.mark_all(&old);
@@ -146,7 +146,7 @@ impl EndRing {
     }
 
     /// The bits of ids that stay are never taken away meanwhile.
-    fn mark_all(&self, old: &[Old]) {
+    fn mark_all(&self, old: &[OldTxn]) {
         let mut bits = vec![0; MARKS];
         for o in old {
             let (word, bit) = mark(o.id);

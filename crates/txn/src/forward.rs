@@ -9,12 +9,12 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use pages::{FILE_LIST, PageId, Reads, RecordKind, RecordView};
+use pages::{FILE_LIST, PageId, PendingReads, RecordKind, RecordView};
 use wal::Lsn;
 
 use crate::database::Database;
 use crate::error::TxnError;
-use crate::recovery::{Analysis, Phase, Progress, failed};
+use crate::recovery::{Analysis, Phase, RecoveryProgress, failed};
 use crate::recovery_report::RecoveryReport;
 
 /// Bytes of log in a batch.
@@ -61,7 +61,7 @@ impl Batch {
 }
 
 /// What the reading thread counts.
-struct Read {
+struct ReadCounts {
     /// The record that was read last, or where reading began.
     to: Lsn,
     records: u64,
@@ -77,7 +77,7 @@ impl Database {
         from: Lsn,
         analysis: &mut Analysis,
         report: &mut RecoveryReport,
-        progress: Progress<'_>,
+        progress: RecoveryProgress<'_>,
     ) -> Result<(), TxnError> {
         let (filled, to_fetch) = sync_channel(BATCHES);
         let (fetched, to_redo) = sync_channel(BATCHES);
@@ -116,8 +116,8 @@ impl Database {
         analysis: &mut Analysis,
         filled: &SyncSender<Batch>,
         empty: &Receiver<Batch>,
-    ) -> Result<Read, TxnError> {
-        let mut read = Read { to: from, records: 0, bytes: 0, took: Duration::ZERO };
+    ) -> Result<ReadCounts, TxnError> {
+        let mut read = ReadCounts { to: from, records: 0, bytes: 0, took: Duration::ZERO };
         let mut scan = self.log().scan(from);
         let mut idle: VecDeque<Batch> = (0..BATCHES).map(|_| Batch::default()).collect();
         let mut wanted = 1;
@@ -142,7 +142,7 @@ impl Database {
     /// Has the pages of each batch read, and gives it on while they are: redo waits for those that
     /// it comes to.
     fn fetch_pages(&self, to_fetch: &Receiver<Batch>, fetched: &SyncSender<Batch>) {
-        let mut under_way: VecDeque<Reads> = VecDeque::new();
+        let mut under_way: VecDeque<PendingReads> = VecDeque::new();
         while let Ok(mut batch) = to_fetch.recv() {
             batch.pages.sort_unstable();
             batch.pages.dedup();
@@ -168,7 +168,7 @@ impl Database {
         batch: &mut Batch,
         scan: &mut wal::LogScan<'_>,
         analysis: &mut Analysis,
-        read: &mut Read,
+        read: &mut ReadCounts,
     ) -> Result<bool, TxnError> {
         let most_pages = (self.store().pool().frames() as usize / POOL_SHARE).max(64);
         while !batch.is_full(most_pages) {
@@ -197,7 +197,7 @@ impl Database {
         to_redo: &Receiver<Batch>,
         redone: &SyncSender<Batch>,
         report: &mut RecoveryReport,
-        progress: Progress<'_>,
+        progress: RecoveryProgress<'_>,
     ) -> Result<(), TxnError> {
         while let Ok(batch) = to_redo.recv() {
             progress(Phase::Redo, 50);
@@ -219,7 +219,7 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CreateSpec, DbState, Env, LockManager, Pace};
+    use crate::{BackgroundPace, CreateSpec, DbState, Env, LockManager};
     use pages::{BufferPool, FileGrowth, FileSpec, PoolOptions};
     use std::sync::Arc;
     use std::sync::mpsc::RecvTimeoutError;
@@ -234,7 +234,7 @@ mod tests {
             pool: Arc::new(pool),
             locks: LockManager::new(),
             db: 5,
-            pace: Pace { background: false, ..Pace::default() },
+            pace: BackgroundPace { background: false, ..BackgroundPace::default() },
             scratch: false,
             outcomes: Arc::default(),
         };

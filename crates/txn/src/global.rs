@@ -74,7 +74,7 @@ impl GlobalId {
 
 /// What a Prepare record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PrepareRecord {
     /// The transaction.
     pub id: GlobalId,
     /// The database that decides.
@@ -83,7 +83,7 @@ pub struct Prepared {
     pub name: String,
 }
 
-impl Prepared {
+impl PrepareRecord {
     pub(crate) fn put(&self, rec: &mut RecordBuilder, time_us: u64) -> Result<(), PageError> {
         let parts =
             [&time_us.to_le_bytes()[..], &self.id.0, &self.coordinator, self.name.as_bytes()];
@@ -91,11 +91,11 @@ impl Prepared {
         rec.begin(RecordKind::Prepare).payload(&bytes)
     }
 
-    pub(crate) fn read(payload: &[u8]) -> Option<Prepared> {
+    pub(crate) fn read(payload: &[u8]) -> Option<PrepareRecord> {
         let (id, rest) = payload.get(TIME..)?.split_first_chunk::<16>()?;
         let (coordinator, name) = rest.split_first_chunk::<16>()?;
         let name = String::from_utf8_lossy(name).into_owned();
-        Some(Prepared { id: GlobalId(*id), coordinator: *coordinator, name })
+        Some(PrepareRecord { id: GlobalId(*id), coordinator: *coordinator, name })
     }
 }
 

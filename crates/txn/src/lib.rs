@@ -48,13 +48,14 @@ pub use commit_together::commit_together;
 pub use counters::TxnCounters;
 pub use database::{Database, Deferred, Env, Errand, HeldBackground, Status, SystemWriter};
 pub use error::{ErrorKind, TxnError};
-pub use global::{DatabaseGuid, GlobalId, Prepared};
+pub use global::{DatabaseGuid, GlobalId, PrepareRecord};
 pub use locks::{
-    Grant, LockError, LockManager, LockMode, LockOwner, Resource, Until, WaitArgs, What,
+    Grant, LockDuration, LockError, LockManager, LockMode, LockOwner, LockTarget, Resource,
+    WaitArgs,
 };
 pub use open::{CreateSpec, FileIdentity, OTHER_LOG, OTHER_TIME, identify};
 pub use options::{
-    DbState, DelayedDurability, Durability, LogReuseWait, LossWindow, Pace, RecoveryModel,
+    BackgroundPace, DbState, DelayedDurability, Durability, LogReuseWait, LossWindow, RecoveryModel,
 };
 pub use outcomes::{InDoubt, Outcome, Outcomes};
 pub use recovery::Phase;

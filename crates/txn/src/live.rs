@@ -131,7 +131,7 @@ impl Clock {
 
 /// What a snapshot needs kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Needs {
+pub(crate) struct SnapshotNeeds {
     /// It may not see transactions from here on.
     pub xmin: u64,
     /// Log key: it may read the log from here on.
@@ -172,9 +172,9 @@ impl Slot {
         snapshot
     }
 
-    fn needs(&self) -> Option<Needs> {
+    fn needs(&self) -> Option<SnapshotNeeds> {
         let xmin = self.xmin.load(Ordering::Acquire);
-        (xmin != FREE && xmin != CLAIMED).then(|| Needs {
+        (xmin != FREE && xmin != CLAIMED).then(|| SnapshotNeeds {
             xmin,
             hold: self.hold.load(Ordering::Acquire),
             moment: self.moment.load(Ordering::Acquire),
@@ -185,20 +185,20 @@ impl Slot {
 
 /// The places of snapshots that found none, or that stay for long: a list under a lock.
 #[derive(Debug, Default)]
-struct Others {
-    list: Vec<Option<Needs>>,
+struct ListedSnapshots {
+    list: Vec<Option<SnapshotNeeds>>,
     free: Vec<usize>,
 }
 
 /// The place of a snapshot among those in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place(u32);
+pub(crate) struct SnapshotPlace(u32);
 
 /// The snapshots in use.
 #[derive(Debug)]
 pub(crate) struct LiveSnapshots {
     slots: Box<[Slot]>,
-    others: Mutex<Others>,
+    others: Mutex<ListedSnapshots>,
 }
 
 /// The number of this thread among all.
@@ -218,13 +218,13 @@ impl Default for LiveSnapshots {
 impl LiveSnapshots {
     /// Takes a snapshot of now. `stays`: it is kept for longer than a statement, and leaves the
     /// slots to others.
-    pub fn take(&self, clock: &Clock, own: TxnId, stays: bool) -> (Snapshot, Place) {
+    pub fn take(&self, clock: &Clock, own: TxnId, stays: bool) -> (Snapshot, SnapshotPlace) {
         if !stays {
             // Each thread keeps to its slots.
             let first = thread_number() * TRIES;
             for at in (first..first + TRIES).map(|n| n % SLOTS) {
                 if self.slots[at].claim() {
-                    return (self.slots[at].take(clock, own), Place(at as u32));
+                    return (self.slots[at].take(clock, own), SnapshotPlace(at as u32));
                 }
             }
         }
@@ -232,7 +232,12 @@ impl LiveSnapshots {
     }
 
     /// Takes one in the place of the caller's former one.
-    pub fn retake(&self, place: Place, clock: &Clock, own: TxnId) -> (Snapshot, Place) {
+    pub fn retake(
+        &self,
+        place: SnapshotPlace,
+        clock: &Clock,
+        own: TxnId,
+    ) -> (Snapshot, SnapshotPlace) {
         match self.slots.get(place.0 as usize) {
             Some(slot) => (slot.take(clock, own), place),
             None => {
@@ -244,11 +249,12 @@ impl LiveSnapshots {
 
     /// Who looks does so under the lock, before (then this sees all that it knew) or after.
     #[cold]
-    fn take_among_others(&self, clock: &Clock, own: TxnId) -> (Snapshot, Place) {
+    fn take_among_others(&self, clock: &Clock, own: TxnId) -> (Snapshot, SnapshotPlace) {
         let mut others = self.others.lock();
         let (hold, xmin) = (clock.hold.load(Ordering::SeqCst), clock.oldest.load(Ordering::SeqCst));
         let snapshot = clock.read(own);
-        let needs = Some(Needs { xmin, hold, moment: snapshot.moment(), xmax: snapshot.xmax().0 });
+        let needs =
+            Some(SnapshotNeeds { xmin, hold, moment: snapshot.moment(), xmax: snapshot.xmax().0 });
         let at = match others.free.pop() {
             Some(at) => {
                 others.list[at] = needs;
@@ -259,11 +265,11 @@ impl LiveSnapshots {
                 others.list.len() - 1
             }
         };
-        (snapshot, Place((SLOTS + at) as u32))
+        (snapshot, SnapshotPlace((SLOTS + at) as u32))
     }
 
     /// Ends a snapshot.
-    pub fn release(&self, place: Place) {
+    pub fn release(&self, place: SnapshotPlace) {
         let at = place.0 as usize;
         if let Some(slot) = self.slots.get(at) {
             debug_assert!(slot.needs().is_some(), "a snapshot is released twice");
@@ -280,7 +286,7 @@ impl LiveSnapshots {
 
     /// Calls `f` for every snapshot that does not see everything that the caller has read from the
     /// clock.
-    pub fn each(&self, mut f: impl FnMut(Needs)) {
+    pub fn each(&self, mut f: impl FnMut(SnapshotNeeds)) {
         fence(Ordering::SeqCst);
         self.slots.iter().filter_map(Slot::needs).for_each(&mut f);
         self.others.lock().list.iter().flatten().copied().for_each(f);

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use disk::{BlockFile, Disk, DiskError, OpenMode};
-use pages::{DataFiles, FileSpec, Home, InstanceId, LogHandle, Store, TxnId};
+use pages::{DataFiles, FileSpec, InstanceHome, InstanceId, LogHandle, Store, TxnId};
 use wal::{Log, LogIdentity, LogOptions};
 
 use crate::backup_state::BackupState;
@@ -150,7 +150,7 @@ impl Database {
     }
 
     /// Opens a database whose log is lost, with a new one: of data files that were closed cleanly.
-    /// Its log chain begins anew.
+    /// A new log chain begins.
     ///
     /// # Errors
     /// [`TxnError::NotClosed`] when the log would be needed; as for [`Database::open`] and
@@ -196,7 +196,7 @@ pub const OTHER_TIME: &str = "the log and the data files are of different times"
 pub(crate) fn open_log(
     disk: &dyn Disk,
     path: &Path,
-    home: &Home,
+    home: &InstanceHome,
 ) -> Result<(Arc<dyn BlockFile>, LogIdentity), TxnError> {
     let file = disk.open(path, OpenMode::Open)?;
     let identity = wal::identify(&*file)?;
@@ -233,7 +233,7 @@ pub struct FileIdentity {
 pub fn identify(
     disk: &dyn Disk,
     path: &Path,
-    home: &Home,
+    home: &InstanceHome,
 ) -> Result<Option<FileIdentity>, TxnError> {
     let file = disk.open(path, OpenMode::Read)?;
     let found = match wal::identify(&*file) {

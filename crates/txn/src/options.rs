@@ -120,7 +120,7 @@ pub enum Durability {
 
 /// How the background tasks of a database pace themselves. Not kept in the database.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub struct BackgroundPace {
     /// Run background threads at all. Without them checkpoints, ghost cleanup and delayed flushes
     /// happen only when called.
     pub background: bool,
@@ -135,16 +135,16 @@ pub struct Pace {
     pub checkpoints_held: Arc<AtomicBool>,
 }
 
-impl Pace {
+impl BackgroundPace {
     /// Whether checkpoints begin by themselves.
     pub(crate) fn checkpoints(&self) -> bool {
         self.background && !self.checkpoints_held.load(Ordering::Relaxed)
     }
 }
 
-impl Default for Pace {
+impl Default for BackgroundPace {
     fn default() -> Self {
-        Pace {
+        BackgroundPace {
             background: true,
             checkpoint_bytes: 256 << 20,
             checkpoint_interval: Duration::from_secs(60),

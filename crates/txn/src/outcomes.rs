@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::{Mutex, MutexGuard};
 use wal::{Log, Lsn};
 
-use crate::global::{DatabaseGuid, Decision, GlobalId, Prepared};
+use crate::global::{DatabaseGuid, Decision, GlobalId, PrepareRecord};
 
 /// Decisions that one database keeps before the others are made to acknowledge theirs.
 const MANY: usize = 1024;
@@ -200,11 +200,11 @@ pub struct InDoubt {
     /// The database, and its number in the instance.
     pub database: DatabaseGuid,
     pub number: u16,
-    pub prepared: Prepared,
+    pub prepared: PrepareRecord,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownOutcomes {
     /// Databases whose logs have been read, with their numbers: copies of one database have the
     /// same identity.
     coordinators: BTreeMap<(DatabaseGuid, u16), Arc<Coordinator>>,
@@ -221,7 +221,7 @@ pub struct Outcomes {
     /// Tells the transactions of this start from those of others.
     start: u64,
     next: AtomicU64,
-    known: Mutex<Known>,
+    known: Mutex<KnownOutcomes>,
 }
 
 impl Default for Outcomes {
@@ -286,7 +286,7 @@ impl Outcomes {
     }
 
     /// What became of a transaction, by an administrator's word or the coordinator's.
-    pub(crate) fn ask(&self, prepared: &Prepared) -> Outcome {
+    pub(crate) fn ask(&self, prepared: &PrepareRecord) -> Outcome {
         let known = self.known.lock();
         if let Some(commit) = known.told.get(&prepared.id) {
             return if *commit { Outcome::Committed } else { Outcome::RolledBack };

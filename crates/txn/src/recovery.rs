@@ -28,7 +28,7 @@ pub enum Phase {
 }
 
 /// Progress in percent of a phase; called about once per batch.
-pub type Progress<'a> = &'a mut dyn FnMut(Phase, u8);
+pub type RecoveryProgress<'a> = &'a mut dyn FnMut(Phase, u8);
 
 /// What analysis has learned.
 #[derive(Debug, Default)]
@@ -153,7 +153,7 @@ impl Database {
     /// it.
     pub(crate) fn recover(
         self: &Arc<Self>,
-        progress: Progress<'_>,
+        progress: RecoveryProgress<'_>,
     ) -> Result<RecoveryReport, TxnError> {
         let info = self.log().checkpoint();
         let mut report = RecoveryReport::default();

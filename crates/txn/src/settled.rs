@@ -25,20 +25,20 @@ use crate::live::Clock;
 #[derive(Debug)]
 pub(crate) struct Settled {
     below: AtomicU64,
-    look: Mutex<Look>,
+    look: Mutex<LastLook>,
 }
 
 /// Every transaction below `oldest` has ended, none of them with a later commit than this.
 #[derive(Debug)]
-struct Look {
+struct LastLook {
     oldest: u64,
     commit: Lsn,
 }
 
-impl Look {
-    fn new(clock: &Clock) -> Look {
+impl LastLook {
+    fn new(clock: &Clock) -> LastLook {
         let oldest = clock.oldest();
-        Look { oldest, commit: clock.commit() }
+        LastLook { oldest, commit: clock.commit() }
     }
 }
 
@@ -47,7 +47,7 @@ impl Settled {
     pub fn new(next: u64) -> Settled {
         Settled {
             below: AtomicU64::new(next),
-            look: Mutex::new(Look { oldest: next, commit: Lsn::ZERO }),
+            look: Mutex::new(LastLook { oldest: next, commit: Lsn::ZERO }),
         }
     }
 
@@ -68,9 +68,9 @@ impl Settled {
     pub fn look(&self, clock: &Clock, is_durable: impl Fn(Lsn) -> bool) -> TxnId {
         // Whoever holds it is about to do the same.
         if let Some(mut look) = self.look.try_lock() {
-            let durable = |look: &Look| look.commit == Lsn::ZERO || is_durable(look.commit);
+            let durable = |look: &LastLook| look.commit == Lsn::ZERO || is_durable(look.commit);
             if durable(&look) {
-                let next = Look::new(clock);
+                let next = LastLook::new(clock);
                 let oldest = if durable(&next) { next.oldest } else { look.oldest };
                 self.below.fetch_max(oldest, Ordering::AcqRel);
                 *look = next;

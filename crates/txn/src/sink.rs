@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pages::{LogHandle, PageError, Undoing};
+use pages::{LogHandle, PageError, UndoingThread};
 use wal::{Log, LogError, Lsn};
 
 /// Appends a record of the system, which reserves nothing. `recovering`: nobody else has the
 /// database yet.
 pub(crate) fn append_system(log: &Log, record: &[u8], recovering: bool) -> Result<Lsn, PageError> {
-    if recovering || Undoing::now() {
+    if recovering || UndoingThread::now() {
         return Ok(append_at_any_cost(log, record, 0)?);
     }
     Ok(log.append(&[record], 0)?)

@@ -19,7 +19,7 @@ use wal::Lsn;
 
 use crate::database::{Database, Deferred, Status};
 use crate::error::TxnError;
-use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
+use crate::locks::{LockMode, LockOwner, LockTarget, Resource, WaitArgs};
 use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
@@ -35,7 +35,7 @@ pub struct Savepoint {
 
 /// The end of a transaction's chain of records.
 #[derive(Debug, Clone, Copy, Default)]
-struct Newest {
+struct NewestRecord {
     lsn: Lsn,
     reserved: u64,
 }
@@ -68,7 +68,7 @@ pub struct Txn {
     prepared: bool,
     /// Its newest record and what is kept free for its rollback: as in the shared part, which only
     /// this thread changes.
-    newest: Newest,
+    newest: NewestRecord,
     latest: LatestUpdates,
     pub(crate) waited: AtomicBool,
     /// Its locks on rows.
@@ -130,7 +130,7 @@ impl Txn {
             doomed: false,
             ended: false,
             prepared: false,
-            newest: Newest::default(),
+            newest: NewestRecord::default(),
             latest: LatestUpdates::default(),
             waited: AtomicBool::new(false),
             rows: RowLocks::default(),
@@ -151,7 +151,7 @@ impl Txn {
         // A transaction that has only read leaves what the one before it had.
         if let Some(shared) = self.shared.take() {
             self.spare = Some(shared);
-            (self.newest, self.latest) = (Newest::default(), LatestUpdates::default());
+            (self.newest, self.latest) = (NewestRecord::default(), LatestUpdates::default());
         }
         self.ghosts.clear();
         self.deferred.clear();
@@ -163,7 +163,7 @@ impl Txn {
     /// Recovery: takes up a transaction that was running when the database died.
     pub(crate) fn resume(db: Arc<Database>, id: TxnId, log: TxnLog) -> Txn {
         let mut t = Txn::new(db, 0, WaitArgs::default());
-        t.newest = Newest { lsn: log.last, reserved: log.reserved };
+        t.newest = NewestRecord { lsn: log.last, reserved: log.reserved };
         t.shared = Some(t.db.txns().resume(t.locks.who(), id, log));
         t
     }
@@ -217,7 +217,7 @@ impl Txn {
 
     /// Locks something of this database until the end of the transaction.
     #[inline]
-    pub fn lock(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
+    pub fn lock(&mut self, what: LockTarget, mode: LockMode) -> Result<(), TxnError> {
         let r = Resource { db: self.db.id(), what };
         if self.locks.holds(&r, mode, false) {
             return Ok(());
@@ -228,7 +228,7 @@ impl Txn {
 
     /// Locks something of this database until [`LockOwner::end_statement`].
     #[inline]
-    pub fn lock_statement(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
+    pub fn lock_statement(&mut self, what: LockTarget, mode: LockMode) -> Result<(), TxnError> {
         let r = Resource { db: self.db.id(), what };
         if self.locks.holds(&r, mode, true) {
             return Ok(());
@@ -301,7 +301,7 @@ impl Txn {
             Ok((lsn, reserved)) => {
                 (l.begin, l.last, l.records, l.bytes) = (lsn, lsn, 1, rec.len() as u64);
                 l.reserved = reserved;
-                self.newest = Newest { lsn, reserved };
+                self.newest = NewestRecord { lsn, reserved };
             }
             Err(e) => {
                 // Nothing in the log names the id: it is given up as if it had never been.
@@ -347,7 +347,7 @@ impl Txn {
         s: &TxnShared,
         make: impl FnOnce(TxnId, Lsn) -> Result<R, TxnError>,
     ) -> Result<Lsn, TxnError> {
-        // A database that failed may be open anew already: its log is no longer ours to write.
+        // A database that failed may be open again already: its log is no longer ours to write.
         self.db.check_online()?;
         let mut l = s.log.lock();
         let rec = make(s.id, l.last)?;
@@ -367,7 +367,7 @@ impl Txn {
     /// A place to return to, free of cost: for a statement that may fail.
     #[inline]
     pub fn mark(&self) -> Savepoint {
-        let Newest { lsn, reserved } = self.newest;
+        let NewestRecord { lsn, reserved } = self.newest;
         Savepoint { lsn, deferred: self.deferred.len(), reserved }
     }
 

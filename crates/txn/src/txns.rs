@@ -20,12 +20,12 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 
 use crate::end_ring::EndRing;
-use crate::live::{Clock, LiveSnapshots, Place};
-use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, Who};
+use crate::live::{Clock, LiveSnapshots, SnapshotPlace};
+use crate::locks::{LockError, LockManager, LockRequester, OwnerId, WaitArgs};
 use crate::settled::Settled;
 use access::{Endings, Snapshot};
 use pages::{PageId, TxnId};
-use running::{Active, Running};
+use running::{ActiveTxn, RunningTxns};
 use wal::Lsn;
 
 /// What the log knows of a running transaction. Its mutex is held while the transaction appends, so
@@ -71,14 +71,14 @@ pub struct TxnShared {
 const RING: usize = 16 * 1024;
 
 #[derive(Debug, Default)]
-struct Inner {
+struct TxnTableState {
     next: u64,
-    running: Running,
+    running: RunningTxns,
 }
 
 /// Why the log cannot be truncated further than [`TxnTable::log_hold`] says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder {
+pub enum LogHolder {
     /// The oldest transaction that has written.
     Transaction(TxnId),
     /// The oldest snapshot.
@@ -88,7 +88,7 @@ pub enum Holder {
 /// The receipt of a snapshot: its place in the registry and what it may have seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
-    place: Place,
+    place: SnapshotPlace,
     /// The newest durable commit that the snapshot may have seen, or an earlier record of the same
     /// log block: answers wait until this is durable.
     pub commit: Lsn,
@@ -110,7 +110,7 @@ fn in_place_of(spare: Option<Arc<TxnShared>>, new: TxnShared) -> Arc<TxnShared> 
 pub struct TxnTable {
     db: u16,
     locks: Arc<LockManager>,
-    inner: Mutex<Inner>,
+    inner: Mutex<TxnTableState>,
     clock: Clock,
     ring: EndRing,
     live: LiveSnapshots,
@@ -128,7 +128,7 @@ impl TxnTable {
         TxnTable {
             db,
             locks,
-            inner: Mutex::new(Inner { next, ..Inner::default() }),
+            inner: Mutex::new(TxnTableState { next, ..TxnTableState::default() }),
             clock: Clock::new(next),
             ring: EndRing::new(size, next),
             live: LiveSnapshots::default(),
@@ -141,7 +141,7 @@ impl TxnTable {
         self.jump(&mut self.inner.lock(), id);
     }
 
-    fn jump(&self, t: &mut Inner, used: TxnId) {
+    fn jump(&self, t: &mut TxnTableState, used: TxnId) {
         if used.0 >= t.next {
             t.next = used.0 + 1;
             self.ring.jump(t.next);
@@ -150,7 +150,7 @@ impl TxnTable {
         }
     }
 
-    fn publish_oldest(&self, t: &Inner) {
+    fn publish_oldest(&self, t: &TxnTableState) {
         let (oldest, second) = match t.running.first() {
             None => (t.next, t.next + 1),
             Some(first) => (first.id.0, t.running.second().map_or(t.next, |id| id.0)),
@@ -160,7 +160,11 @@ impl TxnTable {
 
     /// As [`TxnTable::begin_in`] without a transaction of before.
     #[cfg(test)]
-    pub(crate) fn begin(&self, who: Who, log_end: impl FnOnce() -> Lsn) -> Arc<TxnShared> {
+    pub(crate) fn begin(
+        &self,
+        who: LockRequester,
+        log_end: impl FnOnce() -> Lsn,
+    ) -> Arc<TxnShared> {
         self.begin_in(None, who, log_end)
     }
 
@@ -170,7 +174,7 @@ impl TxnTable {
     pub(crate) fn begin_in(
         &self,
         spare: Option<Arc<TxnShared>>,
-        who: Who,
+        who: LockRequester,
         log_end: impl FnOnce() -> Lsn,
     ) -> Arc<TxnShared> {
         let began = SystemTime::now();
@@ -185,7 +189,13 @@ impl TxnTable {
         if t.running.first().is_none() {
             self.clock.raise_hold(hold);
         }
-        t.running.push(Active { id, hold, owner: who.id, waited: false, shared: shared.clone() });
+        t.running.push(ActiveTxn {
+            id,
+            hold,
+            owner: who.id,
+            waited: false,
+            shared: shared.clone(),
+        });
         // The oldest two stay what they are: where there were less, the new one's id has stood for
         // it.
         self.clock.begun(t.next);
@@ -193,7 +203,7 @@ impl TxnTable {
     }
 
     /// Recovery: a loser comes back to life to be undone.
-    pub(crate) fn resume(&self, who: Who, id: TxnId, log: TxnLog) -> Arc<TxnShared> {
+    pub(crate) fn resume(&self, who: LockRequester, id: TxnId, log: TxnLog) -> Arc<TxnShared> {
         let shared = Arc::new(TxnShared {
             id,
             owner: who.id,
@@ -205,7 +215,7 @@ impl TxnTable {
         self.jump(&mut t, id);
         self.ring.bring_back(id.0);
         let (hold, owner) = (log.begin, who.id);
-        t.running.insert(Active { id, hold, owner, waited: false, shared: shared.clone() });
+        t.running.insert(ActiveTxn { id, hold, owner, waited: false, shared: shared.clone() });
         self.clock.lower_hold(t.running.first().map_or(hold, |a| a.hold));
         self.publish_oldest(&t);
         // Now: who looks between the two would find again that it has ended.
@@ -260,12 +270,17 @@ impl TxnTable {
     }
 
     /// Waits until `txn` has ended; at once if it has.
-    pub fn wait_for(&self, who: Who, txn: TxnId, args: WaitArgs) -> Result<(), LockError> {
+    pub fn wait_for(
+        &self,
+        who: LockRequester,
+        txn: TxnId,
+        args: WaitArgs,
+    ) -> Result<(), LockError> {
         self.locks.wait_txn(who, self.db, txn, args, || {
             let mut t = self.inner.lock();
             let active = t.running.get_mut(txn)?;
             active.waited = true;
-            Some(Who { id: active.owner, session: active.shared.session })
+            Some(LockRequester { id: active.owner, session: active.shared.session })
         })
     }
 
@@ -299,14 +314,14 @@ impl TxnTable {
         TxnId(oldest)
     }
 
-    /// The oldest log that transactions and snapshots need, and for whom; None when nobody needs
-    /// any.
-    pub fn log_hold(&self) -> Option<(Lsn, Holder)> {
+    /// The oldest log that transactions and snapshots need, and what needs it; None when nobody
+    /// needs any.
+    pub fn log_hold(&self) -> Option<(Lsn, LogHolder)> {
         let t = self.inner.lock();
-        let txn = t.running.first().map(|a| (a.hold, Holder::Transaction(a.id)));
+        let txn = t.running.first().map(|a| (a.hold, LogHolder::Transaction(a.id)));
         let mut least = None;
         self.live.each(|s| least = Some(least.map_or(s.hold, |least: u64| least.min(s.hold))));
-        let snap = least.map(|key| (Lsn::of_key(key), Holder::Snapshot));
+        let snap = least.map(|key| (Lsn::of_key(key), LogHolder::Snapshot));
         match (txn, snap) {
             (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
             (a, b) => a.or(b),

@@ -7,13 +7,13 @@ fn lsn(n: u32) -> Lsn {
 }
 
 /// Its ring has room for `size` ids, so that they leave it soon.
-fn table_with(size: usize) -> (TxnTable, Who) {
+fn table_with(size: usize) -> (TxnTable, LockRequester) {
     let locks = LockManager::new();
-    let who = Who { id: locks.new_owner(), session: 51 };
+    let who = LockRequester { id: locks.new_owner(), session: 51 };
     (TxnTable::with_ring(1, locks, TxnId(10), size), who)
 }
 
-fn table() -> (TxnTable, Who) {
+fn table() -> (TxnTable, LockRequester) {
     table_with(RING)
 }
 
@@ -75,25 +75,25 @@ fn holds_follow_the_oldest_transaction_and_snapshot() {
     let b = t.begin(who, || lsn(3));
     t.end(a.id, lsn(4), true);
     // The snapshot still needs what the first transaction overwrote.
-    assert_eq!(t.log_hold(), Some((lsn(1), Holder::Snapshot)));
+    assert_eq!(t.log_hold(), Some((lsn(1), LogHolder::Snapshot)));
     assert_eq!(t.oldest_xmin(), a.id);
     let (_, k2) = t.snapshot(TxnId(0), true);
     t.release(k1);
-    assert_eq!(t.log_hold(), Some((lsn(3), Holder::Transaction(b.id))));
+    assert_eq!(t.log_hold(), Some((lsn(3), LogHolder::Transaction(b.id))));
     assert_eq!(t.oldest_xmin(), b.id);
     t.end(b.id, lsn(6), false);
-    assert_eq!(t.log_hold(), Some((lsn(3), Holder::Snapshot)));
+    assert_eq!(t.log_hold(), Some((lsn(3), LogHolder::Snapshot)));
     t.release(k2);
     assert_eq!(t.log_hold(), None);
     assert_eq!(t.oldest_xmin(), TxnId(12));
     // With nobody active a snapshot holds what comes after the last end, and no more than the log's
     // end.
     let (_, k3) = t.snapshot(TxnId(0), false);
-    assert_eq!(t.log_hold(), Some((lsn(6), Holder::Snapshot)));
+    assert_eq!(t.log_hold(), Some((lsn(6), LogHolder::Snapshot)));
     t.note_log_end(|| lsn(50));
     let (_, k4) = t.snapshot(TxnId(0), false);
     t.release(k3);
-    assert_eq!(t.log_hold(), Some((lsn(50), Holder::Snapshot)));
+    assert_eq!(t.log_hold(), Some((lsn(50), LogHolder::Snapshot)));
     t.release(k4);
 }
 
@@ -105,7 +105,7 @@ fn losers_of_a_crash_are_running_until_they_are_undone() {
     let late = t.resume(who, TxnId(37), log(20));
     let early = t.resume(who, TxnId(5), log(30));
     assert_eq!((t.oldest_xmin(), t.next_id()), (TxnId(5), TxnId(41)));
-    assert_eq!(t.log_hold(), Some((lsn(20), Holder::Transaction(TxnId(5)))));
+    assert_eq!(t.log_hold(), Some((lsn(20), LogHolder::Transaction(TxnId(5)))));
     let active: Vec<_> = (1..60).filter(|id| t.is_active(TxnId(*id))).collect();
     assert_eq!(active, [5, 37]);
     t.end(late.id, lsn(50), false);
@@ -120,7 +120,7 @@ fn losers_of_a_crash_are_running_until_they_are_undone() {
 }
 
 /// What a snapshot of the model must answer.
-struct Taken {
+struct TakenSnapshot {
     snapshot: Snapshot,
     ticket: Ticket,
     xmin: u64,
@@ -135,16 +135,16 @@ struct Reference {
     active: Vec<(u64, Lsn)>,
     ended: std::collections::HashSet<u64>,
     commit: Lsn,
-    live: Vec<Taken>,
+    live: Vec<TakenSnapshot>,
 }
 
 impl Reference {
-    fn take(&self, own: u64, taken: (Snapshot, Ticket), next: u64) -> Taken {
+    fn take(&self, own: u64, taken: (Snapshot, Ticket), next: u64) -> TakenSnapshot {
         let xmin = self.active.first().map_or(next, |a| a.0);
         let hold = self.active.first().map_or(Lsn::MAX, |a| a.1);
         let mut seen = self.ended.clone();
         seen.insert(own);
-        Taken { snapshot: taken.0, ticket: taken.1, xmin, hold, commit: self.commit, seen }
+        TakenSnapshot { snapshot: taken.0, ticket: taken.1, xmin, hold, commit: self.commit, seen }
     }
 
     fn check(&self, t: &TxnTable, rng: &mut fastrand::Rng) {

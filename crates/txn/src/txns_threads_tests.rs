@@ -8,7 +8,7 @@ const BEGUN: u64 = 1;
 const ENDING: u64 = 2;
 const ENDED: u64 = 3;
 
-struct Shared {
+struct SharedTable {
     table: TxnTable,
     states: Vec<AtomicU64>,
     /// What ended as a durable commit (0: it did not), and the record that began it, as block
@@ -22,21 +22,21 @@ struct Shared {
 }
 
 /// A reader that fails keeps no writer waiting.
-struct Gone<'a>(&'a AtomicU64);
+struct ReaderGuard<'a>(&'a AtomicU64);
 
-impl Drop for Gone<'_> {
+impl Drop for ReaderGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1 << 40, Ordering::Relaxed);
     }
 }
 
-impl Shared {
+impl SharedTable {
     fn state(&self, id: u64) -> u64 {
         self.states[id as usize].load(Ordering::SeqCst)
     }
 
     /// Begins, takes snapshots, ends; many are open at once.
-    fn write(&self, who: Who, seed: u64) {
+    fn write(&self, who: LockRequester, seed: u64) {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut open = Vec::new();
         while self.table.next_id().0 + 64 < self.states.len() as u64 {
@@ -82,7 +82,7 @@ impl Shared {
 
     /// Takes snapshots and asks them; asks what is held meanwhile.
     fn read(&self, seed: u64) {
-        let _gone = Gone(&self.rounds);
+        let _gone = ReaderGuard(&self.rounds);
         let mut rng = fastrand::Rng::with_seed(seed);
         while !self.stop.load(Ordering::SeqCst) {
             let from = self.table.next_id().0.saturating_sub(150).max(10);
@@ -128,7 +128,7 @@ fn many_threads_keep_every_promise() {
     for seed in 0..4u64 {
         let (table, who) = table_with(64);
         let zeros = || (0..10_000).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
-        let shared = Shared {
+        let shared = SharedTable {
             table,
             states: zeros(),
             commits: zeros(),

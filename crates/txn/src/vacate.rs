@@ -3,7 +3,7 @@
 //! background, so a crash or an error between two leaves the same rows; a unit that is dropped
 //! meanwhile is left alone.
 
-use access::{BTree, Moved};
+use access::{BTree, MovedNodes};
 use pages::UnitId;
 
 use crate::database::Database;
@@ -48,9 +48,9 @@ impl Database {
                 walk.step().map_err(TxnError::from)?
             };
             match step {
-                Moved::Some(_) => {}
-                Moved::All => return Ok(true),
-                Moved::NoRoom => return Ok(false),
+                MovedNodes::Some(_) => {}
+                MovedNodes::All => return Ok(true),
+                MovedNodes::NoRoom => return Ok(false),
             }
         }
     }

@@ -21,10 +21,10 @@ const TEXTS: [(&str, &str); 4] = [
     ("pairs", "a🙂b🎉c𝒟"),
 ];
 
-type Work = fn(&str, &mut Vec<u8>) -> usize;
+type UnitsFn = fn(&str, &mut Vec<u8>) -> usize;
 
 /// What is done with a text.
-const WORKS: [(&str, Work); 5] = [
+const WORKS: [(&str, UnitsFn); 5] = [
     ("length", |text, _| units::utf16_len(text)),
     ("part", |text, _| units::cut(text, 3, units::utf16_len(text) - 2).len()),
     ("reverse", |text, _| {

@@ -22,11 +22,11 @@ use crate::dateparse;
 use crate::datetime::{DAY_1900, DAY_TICKS, Moment};
 use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
-use crate::look::{GO_ON, Look};
+use crate::look::{CancelCheck, GO_ON};
 use crate::numtext;
 use crate::value::{Value, of_variant};
 
-/// Who asks for a conversion.
+/// What asks for a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// An expression of mixed types, a variable or parameter: long strings are cut silently.
@@ -105,7 +105,7 @@ pub struct ConvertOptions<'l> {
     /// Which bytes char and varchar have: those of the new type, else those of the old one.
     pub page: CodePage,
     /// What long values ask whether they are to go on.
-    pub look: Look<'l>,
+    pub look: CancelCheck<'l>,
     /// A text that is too long is not cut inside of a character, as the collation counts
     /// characters.
     pub whole_characters: bool,

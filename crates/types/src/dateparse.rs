@@ -12,25 +12,25 @@ use crate::value::Value;
 const LAST_TICK: i64 = 9_999_999;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Failure {
+enum DateFailure {
     Syntax,
     /// Well-formed, but no such date or time.
     Range,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Number {
+struct DateNumber {
     value: i64,
     digits: usize,
 }
 
 #[derive(Debug, Default)]
 struct Parsed {
-    year: Option<Number>,
+    year: Option<DateNumber>,
     month: Option<i64>,
     day: Option<i64>,
     /// Numbers that stand alone beside a month's name.
-    loose: Vec<Number>,
+    loose: Vec<DateNumber>,
     time: Option<[i64; 4]>,
     fraction_digits: usize,
     offset: Option<i16>,
@@ -41,7 +41,7 @@ struct Scanner<'a> {
     source: &'a str,
     text: &'a [u8],
     at: usize,
-    /// Whose names months have, and the order of digits.
+    /// The language of the names of months, and the order of digits.
     dialect: Dialect,
     /// The types since 2008: a date of digits that begins with its year and has hyphens is always
     /// year, month, day.
@@ -80,7 +80,7 @@ impl<'a> Scanner<'a> {
         separator
     }
 
-    fn number(&mut self) -> Option<Number> {
+    fn number(&mut self) -> Option<DateNumber> {
         let start = self.at;
         while self.peek().is_some_and(|b| b.is_ascii_digit()) {
             self.at += 1;
@@ -90,7 +90,7 @@ impl<'a> Scanner<'a> {
             return None;
         }
         let value = digits.iter().fold(0, |n, b| n * 10 + i64::from(b - b'0'));
-        Some(Number { value, digits: digits.len() })
+        Some(DateNumber { value, digits: digits.len() })
     }
 
     fn word(&mut self) -> &'a [u8] {
@@ -126,7 +126,7 @@ impl<'a> Scanner<'a> {
 
 /// Three numbers as year, month and day. Four digits are the year wherever they stand; the order
 /// then says which of the others is the month.
-fn arranged(numbers: [Number; 3], order: DateOrder) -> (Number, Number, Number) {
+fn arranged(numbers: [DateNumber; 3], order: DateOrder) -> (DateNumber, DateNumber, DateNumber) {
     let usual = match order {
         DateOrder::Mdy | DateOrder::Dmy => 2,
         DateOrder::Ymd | DateOrder::Ydm => 0,
@@ -147,7 +147,7 @@ impl Parsed {
         self.year.is_some() || self.month.is_some() || !self.loose.is_empty()
     }
 
-    fn scan(text: &str, dialect: Dialect, modern: bool) -> Result<Parsed, Failure> {
+    fn scan(text: &str, dialect: Dialect, modern: bool) -> Result<Parsed, DateFailure> {
         let source = text.trim();
         let mut scanner = Scanner { source, text: source.as_bytes(), at: 0, dialect, modern };
         let mut parsed = Parsed::default();
@@ -161,12 +161,12 @@ impl Parsed {
                     parsed.offset(&mut scanner)?;
                 }
                 Some(b) if b.is_ascii_alphabetic() || !b.is_ascii() => parsed.word(&mut scanner)?,
-                Some(_) => return Err(Failure::Syntax),
+                Some(_) => return Err(DateFailure::Syntax),
             }
         }
     }
 
-    fn word(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
+    fn word(&mut self, scanner: &mut Scanner<'_>) -> Result<(), DateFailure> {
         if self.month.is_none()
             && self.year.is_none()
             && let Some(month) = scanner.month()
@@ -184,11 +184,11 @@ impl Parsed {
             self.zulu = true;
             return Ok(());
         }
-        Err(Failure::Syntax)
+        Err(DateFailure::Syntax)
     }
 
-    fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
-        let first = scanner.number().ok_or(Failure::Syntax)?;
+    fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), DateFailure> {
+        let first = scanner.number().ok_or(DateFailure::Syntax)?;
         if scanner.peek() == Some(b':') {
             return self.time(first, scanner);
         }
@@ -201,12 +201,12 @@ impl Parsed {
             return self.set_time([first.value, 0, 0, 0], Some(afternoon));
         }
         if self.year.is_some() {
-            return Err(Failure::Syntax);
+            return Err(DateFailure::Syntax);
         }
         let (value, digits) = (first.value, first.digits);
         match digits {
             6 | 8 if !self.has_date() => {
-                self.year = Some(Number { value: value / 10_000, digits: digits - 4 });
+                self.year = Some(DateNumber { value: value / 10_000, digits: digits - 4 });
                 self.month = Some(value / 100 % 100);
                 self.day = Some(value % 100);
             }
@@ -218,44 +218,45 @@ impl Parsed {
     /// The rest of `a-b-c` behind the first separator; b may be a month's name.
     fn triple(
         &mut self,
-        first: Number,
+        first: DateNumber,
         separator: u8,
         scanner: &mut Scanner<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DateFailure> {
         if scanner.peek().is_some_and(|b| !b.is_ascii_digit()) {
-            self.month = Some(scanner.month().ok_or(Failure::Syntax)?);
+            self.month = Some(scanner.month().ok_or(DateFailure::Syntax)?);
             if scanner.separator() != Some(separator) {
-                return Err(Failure::Syntax);
+                return Err(DateFailure::Syntax);
             }
             self.loose.push(first);
-            self.loose.push(scanner.number().ok_or(Failure::Syntax)?);
+            self.loose.push(scanner.number().ok_or(DateFailure::Syntax)?);
             return Ok(());
         }
-        let second = scanner.number().ok_or(Failure::Syntax)?;
+        let second = scanner.number().ok_or(DateFailure::Syntax)?;
         if scanner.separator() != Some(separator) {
-            return Err(Failure::Syntax);
+            return Err(DateFailure::Syntax);
         }
-        let third = scanner.number().ok_or(Failure::Syntax)?;
+        let third = scanner.number().ok_or(DateFailure::Syntax)?;
         // ISO 8601, whatever the session says.
         let iso = first.digits == 4
             && separator == b'-'
             && (scanner.modern || matches!(scanner.peek(), Some(b'T' | b't')));
         let order = if iso { DateOrder::Ymd } else { scanner.dialect.order };
         if scanner.modern && order == DateOrder::Ydm {
-            return Err(Failure::Syntax);
+            return Err(DateFailure::Syntax);
         }
         let (year, month, day) = arranged([first, second, third], order);
         if month.digits > 2 || day.digits > 2 {
-            return Err(Failure::Syntax);
+            return Err(DateFailure::Syntax);
         }
         (self.year, self.month, self.day) = (Some(year), Some(month.value), Some(day.value));
         Ok(())
     }
 
     /// The rest of `h:m[:s[.f]] [AM|PM]` after the hour.
-    fn time(&mut self, hour: Number, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
-        let small =
-            |n: Option<Number>| n.filter(|n| n.digits <= 2).map(|n| n.value).ok_or(Failure::Syntax);
+    fn time(&mut self, hour: DateNumber, scanner: &mut Scanner<'_>) -> Result<(), DateFailure> {
+        let small = |n: Option<DateNumber>| {
+            n.filter(|n| n.digits <= 2).map(|n| n.value).ok_or(DateFailure::Syntax)
+        };
         let mut time = [small(Some(hour))?, 0, 0, 0];
         scanner.at += 1;
         time[1] = small(scanner.number())?;
@@ -263,7 +264,7 @@ impl Parsed {
             time[2] = small(scanner.number())?;
             let thousandths = scanner.peek() == Some(b':');
             if scanner.take(b'.') || scanner.take(b':') {
-                let fraction = scanner.number().ok_or(Failure::Syntax)?;
+                let fraction = scanner.number().ok_or(DateFailure::Syntax)?;
                 time[3] = self.fraction(fraction, thousandths)?;
             }
         }
@@ -273,13 +274,13 @@ impl Parsed {
 
     /// A fraction in 100 ns: `.5` is half a second, `:5` is five thousandths. Nanoseconds are
     /// rounded, maybe to a whole second.
-    fn fraction(&mut self, fraction: Number, thousandths: bool) -> Result<i64, Failure> {
+    fn fraction(&mut self, fraction: DateNumber, thousandths: bool) -> Result<i64, DateFailure> {
         self.fraction_digits = fraction.digits;
         if thousandths {
             return if fraction.digits <= 3 {
                 Ok(fraction.value * 10_000)
             } else {
-                Err(Failure::Syntax)
+                Err(DateFailure::Syntax)
             };
         }
         let unit = 10i64.pow(fraction.digits.abs_diff(7) as u32);
@@ -290,12 +291,12 @@ impl Parsed {
         })
     }
 
-    fn set_time(&mut self, mut time: [i64; 4], afternoon: Option<bool>) -> Result<(), Failure> {
+    fn set_time(&mut self, mut time: [i64; 4], afternoon: Option<bool>) -> Result<(), DateFailure> {
         if self.time.is_some() {
-            return Err(Failure::Syntax);
+            return Err(DateFailure::Syntax);
         }
         match afternoon {
-            Some(_) if time[0] > 12 => return Err(Failure::Range),
+            Some(_) if time[0] > 12 => return Err(DateFailure::Range),
             Some(true) if time[0] < 12 => time[0] += 12,
             Some(false) if time[0] == 12 => time[0] = 0,
             _ => {}
@@ -304,24 +305,24 @@ impl Parsed {
         Ok(())
     }
 
-    fn offset(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
+    fn offset(&mut self, scanner: &mut Scanner<'_>) -> Result<(), DateFailure> {
         let west = scanner.peek() == Some(b'-');
         scanner.at += 1;
-        let hours = scanner.number().filter(|n| n.digits <= 2).ok_or(Failure::Syntax)?;
+        let hours = scanner.number().filter(|n| n.digits <= 2).ok_or(DateFailure::Syntax)?;
         if !scanner.take(b':') {
-            return Err(Failure::Syntax);
+            return Err(DateFailure::Syntax);
         }
-        let minutes = scanner.number().filter(|n| n.digits <= 2).ok_or(Failure::Syntax)?;
+        let minutes = scanner.number().filter(|n| n.digits <= 2).ok_or(DateFailure::Syntax)?;
         let total = hours.value * 60 + minutes.value;
         if minutes.value > 59 || total > 840 {
-            return Err(Failure::Range);
+            return Err(DateFailure::Range);
         }
         self.offset = Some(if west { -(total as i16) } else { total as i16 });
         Ok(())
     }
 
     /// Puts the numbers beside a month's name, or a year alone, into place.
-    fn settle(&mut self) -> Result<(), Failure> {
+    fn settle(&mut self) -> Result<(), DateFailure> {
         let (year, day) = match (self.month, self.loose.as_slice()) {
             (_, []) => return Ok(()),
             (None, [y]) if y.digits == 4 => {
@@ -331,14 +332,14 @@ impl Parsed {
             (Some(_), [y]) if y.digits == 4 => (*y, 1),
             (Some(_), [y, d]) if y.digits == 4 && d.digits <= 2 => (*y, d.value),
             (Some(_), [d, y]) if d.digits <= 2 && matches!(y.digits, 2 | 4) => (*y, d.value),
-            _ => return Err(Failure::Syntax),
+            _ => return Err(DateFailure::Syntax),
         };
         (self.year, self.day) = (Some(year), Some(day));
         Ok(())
     }
 
     /// With `day_alone` a fraction that is rounded up leaves the day as it is.
-    fn moment(&mut self, day_alone: bool) -> Result<Moment, Failure> {
+    fn moment(&mut self, day_alone: bool) -> Result<Moment, DateFailure> {
         self.settle()?;
         let [h, m, s, f] = self.time.unwrap_or([0; 4]);
         let days = match (self.year, self.month, self.day) {
@@ -348,13 +349,13 @@ impl Parsed {
                     1 | 2 if year.value < 50 => year.value + 2000,
                     1 | 2 => year.value + 1900,
                     4 => year.value,
-                    _ => return Err(Failure::Syntax),
+                    _ => return Err(DateFailure::Syntax),
                 };
-                days_from_civil(year as i32, month as u32, day as u32).ok_or(Failure::Range)?
+                days_from_civil(year as i32, month as u32, day as u32).ok_or(DateFailure::Range)?
             }
-            _ => return Err(Failure::Syntax),
+            _ => return Err(DateFailure::Syntax),
         };
-        let ticks = ticks_of_day(h, m, s, f.min(LAST_TICK)).ok_or(Failure::Range)?
+        let ticks = ticks_of_day(h, m, s, f.min(LAST_TICK)).ok_or(DateFailure::Range)?
             + u64::from(f > LAST_TICK);
         let (days, ticks) = match ticks {
             DAY_TICKS if days < MAX_DAY && !day_alone => (days + 1, 0),
@@ -384,8 +385,8 @@ pub fn parse(
     let range =
         || if coarse { SqlError::date_out_of_range(from, to) } else { SqlError::date_syntax() };
     let failed = |failure| match failure {
-        Failure::Syntax => syntax(),
-        Failure::Range => range(),
+        DateFailure::Syntax => syntax(),
+        DateFailure::Range => range(),
     };
     let mut parsed = Parsed::scan(text, dialect, !coarse).map_err(failed)?;
     if coarse && (parsed.fraction_digits > 3 || (parsed.offset.is_some() && !parsed.zulu)) {

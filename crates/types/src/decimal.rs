@@ -392,10 +392,10 @@ fn narrow(value: I256, from: u8, precision: u8, scale: u8) -> Result<Decimal, Sq
     Decimal::new(mantissa, precision, scale).ok_or_else(fail)
 }
 
-type Parts = (u8, u8);
+type DecimalParts = (u8, u8);
 
 /// Precision and scale of a sum or difference.
-pub fn add_type((p1, s1): Parts, (p2, s2): Parts) -> Parts {
+pub fn add_type((p1, s1): DecimalParts, (p2, s2): DecimalParts) -> DecimalParts {
     let integral = (p1 - s1).max(p2 - s2);
     let scale = s1.max(s2);
     let precision = integral + scale + 1;
@@ -406,25 +406,25 @@ pub fn add_type((p1, s1): Parts, (p2, s2): Parts) -> Parts {
 }
 
 /// Precision and scale of a product.
-pub fn multiply_type((p1, s1): Parts, (p2, s2): Parts) -> Parts {
+pub fn multiply_type((p1, s1): DecimalParts, (p2, s2): DecimalParts) -> DecimalParts {
     cut(u16::from(p1) + u16::from(p2) + 1, u16::from(s1) + u16::from(s2))
 }
 
 /// Precision and scale of a quotient.
-pub fn divide_type((p1, s1): Parts, (p2, s2): Parts) -> Parts {
+pub fn divide_type((p1, s1): DecimalParts, (p2, s2): DecimalParts) -> DecimalParts {
     let scale = (u16::from(s1) + u16::from(p2) + 1).max(6);
     cut(u16::from(p1 - s1) + u16::from(s2) + scale, scale)
 }
 
 /// Precision and scale of a remainder.
-pub fn modulo_type((p1, s1): Parts, (p2, s2): Parts) -> Parts {
+pub fn modulo_type((p1, s1): DecimalParts, (p2, s2): DecimalParts) -> DecimalParts {
     let scale = s1.max(s2);
     cut(u16::from((p1 - s1).min(p2 - s2)) + u16::from(scale), u16::from(scale))
 }
 
 /// The 38-digit cap of products and quotients: the integral part is kept, the scale gives way down
 /// to 6.
-fn cut(precision: u16, scale: u16) -> Parts {
+fn cut(precision: u16, scale: u16) -> DecimalParts {
     let limit = u16::from(MAX_PRECISION);
     if precision <= limit {
         return (precision.max(1) as u8, scale as u8);

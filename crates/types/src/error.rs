@@ -15,13 +15,13 @@ use crate::msg;
 /// as the value then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message)]
-pub struct SqlError(Box<Raised>);
+pub struct SqlError(Box<RaisedError>);
 
 const _: () = assert!(size_of::<Result<(), SqlError>>() == size_of::<usize>());
 
 /// What an error says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raised {
+pub struct RaisedError {
     /// SQL Server's message number.
     pub number: i32,
     /// 0..=25; 11..=16 are the user's to correct.
@@ -39,17 +39,17 @@ pub struct Raised {
 }
 
 impl Deref for SqlError {
-    type Target = Raised;
+    type Target = RaisedError;
 
     #[inline]
-    fn deref(&self) -> &Raised {
+    fn deref(&self) -> &RaisedError {
         &self.0
     }
 }
 
 impl DerefMut for SqlError {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Raised {
+    fn deref_mut(&mut self) -> &mut RaisedError {
         &mut self.0
     }
 }
@@ -68,7 +68,7 @@ impl SqlError {
     /// a number. What Ringwood says itself is a message of the list ([`SqlError::of`]).
     pub fn new(number: i32, severity: u8, state: u8, message: impl Into<String>) -> SqlError {
         let message = message.into();
-        SqlError(Box::new(Raised {
+        SqlError(Box::new(RaisedError {
             number,
             severity,
             state,

@@ -37,19 +37,20 @@ pub use convert::{ConvertOptions, Mode, convert, convert_by, convert_in, convert
 pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
 pub use decimal::Decimal;
 pub use display::format_value;
-pub use error::{Corrupt, Raised, SqlError};
+pub use error::{Corrupt, RaisedError, SqlError};
 pub use key::{
     KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort_part, has_key_end,
     keeps_values, key_part_length, key_width, read_key_part, skip_key_part,
 };
 pub use language::{DateOrder, Dialect, LANGUAGES, Language};
 pub use like::LikePattern;
-pub use look::Look;
+pub use look::CancelCheck;
 pub use messages as msg;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};
 pub use result_rows::{ResultRows, RowItems};
 pub use row::{
-    CellConstant, CellOrder, ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout, StoredCell,
+    CellConstant, CellOrder, ColumnType, EncodeValue, Field, MAX_ROW, RowLayout, RowParts,
+    StoredCell,
 };
 pub use value::{CompactString, Value};

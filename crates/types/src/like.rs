@@ -14,7 +14,7 @@ use crate::msg;
 use crate::units;
 
 #[derive(Clone, Debug, PartialEq)]
-enum Item {
+enum PatternItem {
     /// `%`
     Any,
     /// `_`
@@ -40,9 +40,9 @@ enum Byte {
 /// A pattern made ready once for many texts.
 #[derive(Clone, Debug)]
 pub struct LikePattern {
-    items: Vec<Item>,
+    items: Vec<PatternItem>,
     /// The same with two items for a character of two units, where it has one.
-    apart: Option<Vec<Item>>,
+    apart: Option<Vec<PatternItem>>,
     prefix: String,
     /// The same for texts of ASCII, where it is so simple.
     bytes: Option<Vec<Byte>>,
@@ -60,22 +60,22 @@ impl LikePattern {
         while let Some(c) = chars.next() {
             let item = match c {
                 _ if Some(c) == escape => match chars.next() {
-                    Some(next) => Item::Char(next),
-                    None => Item::Never,
+                    Some(next) => PatternItem::Char(next),
+                    None => PatternItem::Never,
                 },
-                '%' if items.last() == Some(&Item::Any) => continue,
-                '%' => Item::Any,
-                '_' => Item::One,
+                '%' if items.last() == Some(&PatternItem::Any) => continue,
+                '%' => PatternItem::Any,
+                '_' => PatternItem::One,
                 '[' => match set(chars.as_str(), escape) {
                     Some((item, rest)) => {
                         chars = rest.chars();
                         item
                     }
-                    None => Item::Never,
+                    None => PatternItem::Never,
                 },
-                _ => Item::Char(c),
+                _ => PatternItem::Char(c),
             };
-            let never = item == Item::Never;
+            let never = item == PatternItem::Never;
             items.push(item);
             // Nothing matches whatever follows. To look for the end of each further bracket would
             // take the square of the pattern's length.
@@ -83,7 +83,8 @@ impl LikePattern {
                 break;
             }
         }
-        let literal = |item: &Item| if let Item::Char(c) = item { Some(*c) } else { None };
+        let literal =
+            |item: &PatternItem| if let PatternItem::Char(c) = item { Some(*c) } else { None };
         let mut prefix = units::joined(items.iter().map_while(literal).collect());
         // The first half of a character may be the whole character in a text.
         prefix.truncate(
@@ -91,9 +92,9 @@ impl LikePattern {
                 .trim_end_matches(|c: char| units::lone(c).is_some_and(|unit| unit < 0xDC00))
                 .len(),
         );
-        let bytes = items.iter().map(Item::byte).collect();
-        let apart =
-            units::may_have_pairs(pattern).then(|| items.iter().flat_map(Item::apart).collect());
+        let bytes = items.iter().map(PatternItem::byte).collect();
+        let apart = units::may_have_pairs(pattern)
+            .then(|| items.iter().flat_map(PatternItem::apart).collect());
         Ok(LikePattern { items, apart, prefix, bytes })
     }
 
@@ -104,7 +105,8 @@ impl LikePattern {
 
     /// True when the pattern is its prefix followed by `%` alone.
     pub fn is_prefix_match(&self) -> bool {
-        self.items.last() == Some(&Item::Any) && self.prefix.chars().count() + 1 == self.items.len()
+        self.items.last() == Some(&PatternItem::Any)
+            && self.prefix.chars().count() + 1 == self.items.len()
     }
 
     /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against
@@ -143,7 +145,7 @@ impl LikePattern {
         unicode: bool,
         look: impl FnMut(usize) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let mut work = Work { look, done: 0 };
+        let mut work = MatchWork { look, done: 0 };
         let matches = match &self.bytes {
             Some(items) if text.ascii && collation.is_plain_for_ascii() => {
                 let fold = collation.is_case_insensitive();
@@ -160,7 +162,7 @@ impl LikePattern {
         whole: LikeText<'_>,
         collation: Collation,
         unicode: bool,
-        work: &mut Work<impl FnMut(usize) -> Result<(), E>>,
+        work: &mut MatchWork<impl FnMut(usize) -> Result<(), E>>,
     ) -> Result<bool, E> {
         let apart = !collation.counts_characters();
         let items = self.apart.as_ref().filter(|_| apart).unwrap_or(&self.items);
@@ -172,7 +174,7 @@ impl LikePattern {
             work.add(1)?;
             let mut ahead = text.clone();
             let advanced = match items.get(item) {
-                Some(Item::Any) => {
+                Some(PatternItem::Any) => {
                     item += 1;
                     retry = Some((item, text.clone()));
                     continue;
@@ -262,12 +264,12 @@ impl<'t> LikeText<'t> {
 }
 
 /// What was done since it was told.
-struct Work<F> {
+struct MatchWork<F> {
     look: F,
     done: usize,
 }
 
-impl<E, F: FnMut(usize) -> Result<(), E>> Work<F> {
+impl<E, F: FnMut(usize) -> Result<(), E>> MatchWork<F> {
     #[inline]
     fn add(&mut self, steps: usize) -> Result<(), E> {
         self.done += steps;
@@ -286,7 +288,7 @@ fn matches_ascii<E>(
     whole: LikeText<'_>,
     fold: bool,
     unicode: bool,
-    work: &mut Work<impl FnMut(usize) -> Result<(), E>>,
+    work: &mut MatchWork<impl FnMut(usize) -> Result<(), E>>,
 ) -> Result<bool, E> {
     let text = whole.text.as_bytes();
     let other = |c: u8, other: u8| if fold { other } else { c };
@@ -334,12 +336,12 @@ fn matches_ascii<E>(
     }
 }
 
-impl Item {
+impl PatternItem {
     fn byte(&self) -> Option<Byte> {
         match self {
-            Item::Any => Some(Byte::Any),
-            Item::One => Some(Byte::One),
-            Item::Char(c) => {
+            PatternItem::Any => Some(Byte::Any),
+            PatternItem::One => Some(Byte::One),
+            PatternItem::Char(c) => {
                 let byte = u8::try_from(*c).ok().filter(u8::is_ascii)?;
                 let other = if byte.is_ascii_lowercase() {
                     byte.to_ascii_uppercase()
@@ -348,20 +350,20 @@ impl Item {
                 };
                 Some(Byte::Is(byte, other))
             }
-            Item::Set { .. } | Item::Never => None,
+            PatternItem::Set { .. } | PatternItem::Never => None,
         }
     }
 
     /// The same for texts whose characters are one unit each.
-    fn apart(&self) -> SmallVec<[Item; 2]> {
+    fn apart(&self) -> SmallVec<[PatternItem; 2]> {
         let both =
             |c: char| units::halves(c).map_or_else(|| (c, None), |(high, low)| (high, Some(low)));
         match self {
-            Item::Char(c) => {
+            PatternItem::Char(c) => {
                 let (first, second) = both(*c);
-                std::iter::once(first).chain(second).map(Item::Char).collect()
+                std::iter::once(first).chain(second).map(PatternItem::Char).collect()
             }
-            Item::Set { negated, ranges } => {
+            PatternItem::Set { negated, ranges } => {
                 let mut apart = SmallVec::new();
                 for (low, high) in ranges {
                     let ((first, second), (to, behind)) = (both(*low), both(*high));
@@ -373,7 +375,7 @@ impl Item {
                     }
                     apart.extend(behind.map(|unit| (unit, unit)));
                 }
-                smallvec![Item::Set { negated: *negated, ranges: apart }]
+                smallvec![PatternItem::Set { negated: *negated, ranges: apart }]
             }
             other => smallvec![other.clone()],
         }
@@ -381,16 +383,16 @@ impl Item {
 
     fn accepts(&self, c: char, collation: Collation) -> bool {
         match self {
-            Item::Any | Item::One => true,
-            Item::Char(own) => collation.same_char(*own, c),
-            Item::Set { negated, ranges } => {
+            PatternItem::Any | PatternItem::One => true,
+            PatternItem::Char(own) => collation.same_char(*own, c),
+            PatternItem::Set { negated, ranges } => {
                 let inside = ranges.iter().any(|(low, high)| {
                     collation.compare_chars(*low, c).is_le()
                         && collation.compare_chars(c, *high).is_le()
                 });
                 inside != *negated
             }
-            Item::Never => false,
+            PatternItem::Never => false,
         }
     }
 }
@@ -404,7 +406,7 @@ fn one_char(text: &str) -> Result<char, SqlError> {
 }
 
 /// A set after its opening bracket, and what follows it; `None` when it does not end.
-fn set(text: &str, escape: Option<char>) -> Option<(Item, &str)> {
+fn set(text: &str, escape: Option<char>) -> Option<(PatternItem, &str)> {
     let (negated, text) = match text.strip_prefix('^') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -414,7 +416,7 @@ fn set(text: &str, escape: Option<char>) -> Option<(Item, &str)> {
     loop {
         let mut low = chars.next()?;
         if low == ']' {
-            return Some((Item::Set { negated, ranges }, chars.as_str()));
+            return Some((PatternItem::Set { negated, ranges }, chars.as_str()));
         }
         if Some(low) == escape {
             low = chars.next()?;

@@ -6,10 +6,10 @@ use crate::error::SqlError;
 use crate::units;
 
 /// Asks whether the statement is to go on.
-pub type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
+pub type CancelCheck<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 
 /// For work that nobody can stop.
-pub const GO_ON: Look<'static> = &|| Ok(());
+pub const GO_ON: CancelCheck<'static> = &|| Ok(());
 
 /// Bytes between two looks.
 const PIECE: usize = 64 << 10;
@@ -18,7 +18,7 @@ const PIECE: usize = 64 << 10;
 /// halves is in one of them.
 pub fn pieces<'t>(
     text: &'t str,
-    look: Look<'t>,
+    look: CancelCheck<'t>,
 ) -> impl Iterator<Item = Result<&'t str, SqlError>> {
     let mut rest = text;
     let mut first = true;
@@ -42,7 +42,7 @@ pub fn pieces<'t>(
 /// first.
 pub fn byte_pieces<'b>(
     bytes: &'b [u8],
-    look: Look<'b>,
+    look: CancelCheck<'b>,
 ) -> impl Iterator<Item = Result<&'b [u8], SqlError>> {
     let looked = move |at| if at > 0 { look() } else { Ok(()) };
     bytes.chunks(PIECE).enumerate().map(move |(at, piece)| looked(at).map(|()| piece))

@@ -11,7 +11,7 @@ use crate::value::Value;
 
 /// How much of the order of values a conversion keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeptOrder {
     /// All: different values stay different, a larger one stays larger.
     Each,
     /// Different values may become one: a larger one never becomes smaller.
@@ -22,44 +22,44 @@ pub enum Kept {
 }
 
 /// What a conversion keeps of the order of values; `None` where nothing is known of it.
-pub fn kept(from: DataType, to: DataType) -> Option<Kept> {
+pub fn kept(from: DataType, to: DataType) -> Option<KeptOrder> {
     if from == to && (from.is_number() || from.is_temporal()) {
-        return Some(Kept::Each);
+        return Some(KeptOrder::Each);
     }
     if from.is_temporal() && to.is_temporal() {
         return kept_of_dates(from, to);
     }
     match (from, to) {
-        (DataType::Real, DataType::Float) => return Some(Kept::Each),
-        (DataType::Float, DataType::Real) => return Some(Kept::Rounded),
+        (DataType::Real, DataType::Float) => return Some(KeptOrder::Each),
+        (DataType::Float, DataType::Real) => return Some(KeptOrder::Rounded),
         _ => {}
     }
     let (precision, scale) = from.as_decimal()?;
     let exactly = |digits: u8| scale == 0 && precision <= digits;
     let each = match to {
         // One bit stands for all numbers but 0, which lie on both sides of it.
-        DataType::Bit => return (from == DataType::Bit).then_some(Kept::Each),
+        DataType::Bit => return (from == DataType::Bit).then_some(KeptOrder::Each),
         DataType::Float => exactly(15),
         DataType::Real => exactly(7),
         _ => to.as_decimal()?.1 >= scale,
     };
-    Some(if each { Kept::Each } else { Kept::Rounded })
+    Some(if each { KeptOrder::Each } else { KeptOrder::Rounded })
 }
 
-fn kept_of_dates(from: DataType, to: DataType) -> Option<Kept> {
+fn kept_of_dates(from: DataType, to: DataType) -> Option<KeptOrder> {
     use DataType::{Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime};
     // The time of day has no order of instants, nor is a time an instant.
     let (from_unit, to_unit) = (unit(from)?, unit(to)?);
     Some(match (from, to) {
-        (Date, _) => Kept::Each,
-        (DateTimeOffset(_), DateTimeOffset(_)) if to_unit > from_unit => Kept::Rounded,
-        (DateTimeOffset(_), DateTimeOffset(_)) => Kept::Each,
-        (DateTimeOffset(_), _) => Kept::Near,
-        (SmallDateTime, DateTime | DateTime2(_) | DateTimeOffset(_)) => Kept::Each,
+        (Date, _) => KeptOrder::Each,
+        (DateTimeOffset(_), DateTimeOffset(_)) if to_unit > from_unit => KeptOrder::Rounded,
+        (DateTimeOffset(_), DateTimeOffset(_)) => KeptOrder::Each,
+        (DateTimeOffset(_), _) => KeptOrder::Near,
+        (SmallDateTime, DateTime | DateTime2(_) | DateTimeOffset(_)) => KeptOrder::Each,
         // A three-hundredth of a second needs all digits.
-        (DateTime, DateTime2(7) | DateTimeOffset(7)) => Kept::Each,
-        (DateTime2(_), DateTime2(_) | DateTimeOffset(_)) if to_unit <= from_unit => Kept::Each,
-        _ => Kept::Rounded,
+        (DateTime, DateTime2(7) | DateTimeOffset(7)) => KeptOrder::Each,
+        (DateTime2(_), DateTime2(_) | DateTimeOffset(_)) if to_unit <= from_unit => KeptOrder::Each,
+        _ => KeptOrder::Rounded,
     })
 }
 
@@ -105,7 +105,7 @@ fn of_moment(
         DataType::Date => (0, to_unit - from_unit),
         _ => (to_unit, to_unit),
     };
-    if kept(from, to) == Some(Kept::Near) {
+    if kept(from, to) == Some(KeptOrder::Near) {
         (before, after) = (before + MOST_OFFSET, after + MOST_OFFSET);
     }
     let moment = |total: i128| {
@@ -213,13 +213,13 @@ mod tests {
             for (y, fy) in &all {
                 let what = format!("{from} to {to}: {x:?} is {fx:?}, {y:?} is {fy:?}");
                 match kept {
-                    Kept::Each => assert_eq!(order(x, y), order(fx, fy), "{what}"),
-                    Kept::Rounded if order(x, y).is_lt() => {
+                    KeptOrder::Each => assert_eq!(order(x, y), order(fx, fy), "{what}"),
+                    KeptOrder::Rounded if order(x, y).is_lt() => {
                         assert!(order(fx, fy).is_le(), "{what}")
                     }
                     _ => {}
                 }
-                if kept == Kept::Each {
+                if kept == KeptOrder::Each {
                     continue;
                 }
                 if order(fy, fx).is_ge() {
@@ -302,8 +302,8 @@ mod tests {
             check(Float, Real, &floats) + check(Real, Float, &floats) + check(Float, Real, &texts);
         assert!(seen > 500, "{seen}");
         assert_eq!(kept(Int, Bit), None);
-        assert_eq!(kept(Int, DataType::decimal(12, 2)), Some(Kept::Each));
-        assert_eq!(kept(BigInt, Float), Some(Kept::Rounded));
+        assert_eq!(kept(Int, DataType::decimal(12, 2)), Some(KeptOrder::Each));
+        assert_eq!(kept(BigInt, Float), Some(KeptOrder::Rounded));
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod encode;
 mod stored;
 
 pub use compare::{CellConstant, CellOrder};
-pub use decode::Parts;
+pub use decode::RowParts;
 pub use stored::StoredCell;
 
 use crate::collation::Collation;
@@ -71,7 +71,7 @@ pub enum Field<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum RowPlace {
     /// Offset from the row's start, bytes.
     Fixed { offset: u16, width: u16 },
     /// Number among the variable columns.
@@ -81,7 +81,7 @@ enum Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Column {
     cell: Cell,
-    place: Place,
+    place: RowPlace,
 }
 
 /// Where each column of a table lies in its rows. Made once per table version, shared by all its
@@ -125,21 +125,21 @@ impl RowLayout {
         for (number, column) in types.iter().enumerate() {
             let place = if column.ty.is_variable() || column.ty == DataType::SqlVariant {
                 layout.variable.push(number as u16);
-                Place::Variable { index: (layout.variable.len() - 1) as u16 }
+                RowPlace::Variable { index: (layout.variable.len() - 1) as u16 }
             } else if column.ty == DataType::Bit {
                 let (offset, bit) = bits.unwrap_or((layout.fixed_end, 0));
                 layout.fixed_end = layout.fixed_end.max(offset + 1);
                 bits = (bit < 7).then_some((offset, bit + 1));
                 layout.columns.push(Column {
                     cell: Cell::Bit { mask: 1 << bit },
-                    place: Place::Fixed { offset: offset as u16, width: 1 },
+                    place: RowPlace::Fixed { offset: offset as u16, width: 1 },
                 });
                 continue;
             } else {
                 let width = column.ty.fixed_width();
                 let offset = layout.fixed_end;
                 layout.fixed_end += usize::from(width);
-                Place::Fixed { offset: offset as u16, width }
+                RowPlace::Fixed { offset: offset as u16, width }
             };
             layout.columns.push(Column { cell: Cell::of(column.ty, column.collation), place });
         }
@@ -150,7 +150,7 @@ impl RowLayout {
     /// Numbers the stretches of char columns and tells each of them its own.
     fn find_runs(&mut self) {
         for column in &mut self.columns {
-            let (Cell::Char { run }, Place::Fixed { offset, width }) =
+            let (Cell::Char { run }, RowPlace::Fixed { offset, width }) =
                 (&mut column.cell, column.place)
             else {
                 continue;
@@ -227,7 +227,7 @@ impl RowLayout {
 
     /// Whether a column may hold a pointer instead of its value.
     pub fn is_variable(&self, i: usize) -> bool {
-        self.columns.get(i).is_some_and(|c| matches!(c.place, Place::Variable { .. }))
+        self.columns.get(i).is_some_and(|c| matches!(c.place, RowPlace::Variable { .. }))
     }
 
     /// Where a fixed column's bytes lie in every row that has the column: offset and width, for
@@ -235,8 +235,10 @@ impl RowLayout {
     pub fn fixed_place(&self, i: usize) -> Option<(usize, usize)> {
         let column = self.columns.get(i)?;
         match (column.place, column.cell) {
-            (_, Cell::Bit { .. }) | (Place::Variable { .. }, _) => None,
-            (Place::Fixed { offset, width }, _) => Some((usize::from(offset), usize::from(width))),
+            (_, Cell::Bit { .. }) | (RowPlace::Variable { .. }, _) => None,
+            (RowPlace::Fixed { offset, width }, _) => {
+                Some((usize::from(offset), usize::from(width)))
+            }
         }
     }
 }

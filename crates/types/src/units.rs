@@ -134,7 +134,7 @@ impl Iterator for Units<'_> {
 
 /// Units as the characters of a held, joined text.
 #[derive(Clone, Debug)]
-pub struct Joined<I> {
+pub struct JoinedUnits<I> {
     units: I,
     /// The unit behind a first half that stood alone.
     ahead: Option<u16>,
@@ -142,11 +142,11 @@ pub struct Joined<I> {
 
 /// The characters of the joined text that units are.
 #[inline]
-pub(crate) fn chars_of<I: Iterator<Item = u16>>(units: I) -> Joined<I> {
-    Joined { units, ahead: None }
+pub(crate) fn chars_of<I: Iterator<Item = u16>>(units: I) -> JoinedUnits<I> {
+    JoinedUnits { units, ahead: None }
 }
 
-impl<I: Iterator<Item = u16>> Iterator for Joined<I> {
+impl<I: Iterator<Item = u16>> Iterator for JoinedUnits<I> {
     type Item = char;
 
     #[inline]
@@ -301,7 +301,7 @@ pub fn apart(text: &str) -> String {
 
 /// Where a unit of a text begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct UnitPlace {
     /// The byte at which its character begins.
     pub byte: usize,
     /// It is the second one of that character.
@@ -309,25 +309,25 @@ pub struct Place {
 }
 
 /// Where a unit begins, counted from 0; the end for one that the text has not.
-pub fn place(text: &str, unit: usize) -> Place {
+pub fn place(text: &str, unit: usize) -> UnitPlace {
     if is_ascii(text.as_bytes()) {
-        return Place { byte: unit.min(text.len()), second: false };
+        return UnitPlace { byte: unit.min(text.len()), second: false };
     }
     place_of_wide(text, unit)
 }
 
-fn place_of_wide(text: &str, unit: usize) -> Place {
+fn place_of_wide(text: &str, unit: usize) -> UnitPlace {
     let mut at = 0;
     for (byte, c) in text.char_indices() {
         if at >= unit {
-            return Place { byte, second: false };
+            return UnitPlace { byte, second: false };
         }
         at += unit_len(c);
         if at > unit {
-            return Place { byte, second: true };
+            return UnitPlace { byte, second: true };
         }
     }
-    Place { byte: text.len(), second: false }
+    UnitPlace { byte: text.len(), second: false }
 }
 
 /// The units `from..to` of a text, as far as it has them.

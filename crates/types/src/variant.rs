@@ -16,7 +16,7 @@ pub use crate::value::{Variant, of_variant as of, parts};
 
 /// The families of base types, from the lowest to the highest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Family {
+enum TypeFamily {
     Guid = 1,
     Bytes = 2,
     Text = 3,
@@ -25,15 +25,15 @@ enum Family {
     Moment = 6,
 }
 
-fn family(ty: DataType) -> Family {
+fn family(ty: DataType) -> TypeFamily {
     match ty {
-        DataType::UniqueIdentifier => Family::Guid,
-        DataType::Float | DataType::Real => Family::Approximate,
-        _ if ty.is_string() => Family::Text,
-        _ if ty.is_temporal() => Family::Moment,
-        _ if ty.is_number() => Family::Exact,
-        DataType::Bit => Family::Exact,
-        _ => Family::Bytes,
+        DataType::UniqueIdentifier => TypeFamily::Guid,
+        DataType::Float | DataType::Real => TypeFamily::Approximate,
+        _ if ty.is_string() => TypeFamily::Text,
+        _ if ty.is_temporal() => TypeFamily::Moment,
+        _ if ty.is_number() => TypeFamily::Exact,
+        DataType::Bit => TypeFamily::Exact,
+        _ => TypeFamily::Bytes,
     }
 }
 
@@ -56,8 +56,8 @@ pub fn key(value: &Value, out: &mut Vec<u8>) {
     let family = family(ty);
     out.push(family as u8);
     match (family, value) {
-        (Family::Guid, Value::Guid(guid)) => put_guid(guid, out),
-        (Family::Text, Value::Str(text)) => {
+        (TypeFamily::Guid, Value::Guid(guid)) => put_guid(guid, out),
+        (TypeFamily::Text, Value::Str(text)) => {
             // Locale, version, flags and sort order come before the text.
             let [a, b, c, d, sort] = collation.wire_bytes();
             let info = u32::from_le_bytes([a, b, c, d]);
@@ -65,10 +65,10 @@ pub fn key(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&[(info >> 28) as u8, (info >> 20) as u8, sort]);
             collation.sort_key(text, out);
         }
-        (Family::Exact, value) => put_any_decimal(exact(value), out),
-        (Family::Approximate, Value::Float(f)) => put_float(*f, out),
-        (Family::Approximate, Value::Real(f)) => put_float(f64::from(*f), out),
-        (Family::Moment, value) => {
+        (TypeFamily::Exact, value) => put_any_decimal(exact(value), out),
+        (TypeFamily::Approximate, Value::Float(f)) => put_float(*f, out),
+        (TypeFamily::Approximate, Value::Real(f)) => put_float(f64::from(*f), out),
+        (TypeFamily::Moment, value) => {
             match convert(value, ty, DataType::DateTimeOffset(7), 0, Mode::Explicit) {
                 Ok(Value::DateTimeOffset { days, ticks, .. }) => {
                     put_i32(days, out);

@@ -60,7 +60,7 @@ use smallvec::SmallVec;
 
 use crate::LogError;
 use crate::log::{GrowthPolicy, Log};
-use crate::on_disk::{GROWTH_UNIT, OnDisk, Step, Taken};
+use crate::on_disk::{GROWTH_UNIT, GrowthStep, OnDisk, TakenStep};
 use crate::options::{Growth, GrowthEvent, VlfRule};
 use crate::tail::Tail;
 
@@ -96,14 +96,14 @@ pub(crate) fn far_end(size: u64, wish: u64, step: u64, max_size: Option<u64>) ->
 impl Log {
     /// Makes a waiting step of `size` bytes part of the log, unless the log no longer ends at
     /// `seen_end`. Writes nothing.
-    pub(crate) fn take_step(&self, seen_end: u64, size: u64) -> Taken {
+    pub(crate) fn take_step(&self, seen_end: u64, size: u64) -> TakenStep {
         let mut tail = self.tail.lock();
         if tail.map.end() != seen_end {
-            return Taken::Already;
+            return TakenStep::Already;
         }
         let mut steps = self.steps.lock();
         let Some(step) = steps.pop_front_if(|step| step.size == size) else {
-            return Taken::Nothing;
+            return TakenStep::Nothing;
         };
         let left = steps.back().map_or(0, |last| last.end - step.end);
         drop(steps);
@@ -120,7 +120,7 @@ impl Log {
         }
         self.counters.count_growth();
         self.tell_headroom(&tail);
-        Taken::Grown(step.end)
+        TakenStep::Grown(step.end)
     }
 
     /// Removes the waiting steps from the queue and from `on_disk`'s map. They stay in the file
@@ -148,14 +148,14 @@ impl Log {
         }
         let create_lsn = self.end();
         let old = on_disk.map.runs().len();
-        let mut steps: VecDeque<Step> = VecDeque::with_capacity(sizes.len());
+        let mut steps: VecDeque<GrowthStep> = VecDeque::with_capacity(sizes.len());
         for &size in sizes {
             let vlfs: SmallVec<_> = rule.cut(size, Some(on_disk.map.end())).into();
             for &(vlf_size, count) in &vlfs {
                 on_disk.map.push(vlf_size, count, create_lsn);
             }
             let (areas, end) = (SmallVec::new(), on_disk.map.end());
-            steps.push_back(Step { size, end, vlfs, create_lsn, areas });
+            steps.push_back(GrowthStep { size, end, vlfs, create_lsn, areas });
         }
         on_disk.meta.refresh(&self.tail.lock(), self.durable_to.load(Ordering::Acquire));
         let areas = on_disk.meta.areas.len();
@@ -203,10 +203,10 @@ impl Log {
         let step = next_step(&policy, seen_end);
         // The grower may have published one before this thread got the lock.
         match self.take_step(seen_end, step) {
-            Taken::Grown(size) => return Ok(Some(size)),
-            Taken::Already => return Ok(None),
-            Taken::Nothing if step == 0 => return Err(LogError::Full { cause: None }),
-            Taken::Nothing => {}
+            TakenStep::Grown(size) => return Ok(Some(size)),
+            TakenStep::Already => return Ok(None),
+            TakenStep::Nothing if step == 0 => return Err(LogError::Full { cause: None }),
+            TakenStep::Nothing => {}
         }
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
@@ -217,8 +217,8 @@ impl Log {
         self.prepare(&mut on_disk, step, far)?;
         self.publish_prepared(&mut on_disk, &policy, far)?;
         match self.take_step(seen_end, step) {
-            Taken::Grown(size) => Ok(Some(size)),
-            Taken::Already | Taken::Nothing => Ok(None),
+            TakenStep::Grown(size) => Ok(Some(size)),
+            TakenStep::Already | TakenStep::Nothing => Ok(None),
         }
     }
 
@@ -238,7 +238,7 @@ impl Log {
         self.prepare(&mut on_disk, step, seen_end + step)?;
         let rule = self.policy.lock().rule;
         self.publish_steps(&mut on_disk, rule, &[step])?;
-        if let (Taken::Grown(to), Some(sink)) = (self.take_step(seen_end, step), &self.waits) {
+        if let (TakenStep::Grown(to), Some(sink)) = (self.take_step(seen_end, step), &self.waits) {
             sink.grew(&GrowthEvent { data_file: None, from: seen_end, to, us: 0 });
         }
         Ok(())

@@ -21,7 +21,7 @@ use crate::lsn::block_key;
 use crate::open::{Recovery, read_meta};
 use crate::options::AREA;
 use crate::read::following;
-use crate::vlf::{History, Place, VlfMap, distance};
+use crate::vlf::{History, VlfMap, VlfPlace, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Bytes read at once.
@@ -55,7 +55,7 @@ pub struct LogArchive {
     layout: LogLayout,
     vlfs: Vec<VlfRun>,
     /// Location of the first VLF of each run.
-    places: Vec<Place>,
+    places: Vec<VlfPlace>,
     /// Next block to read.
     at: Lsn,
     /// Checksum of the block before it, once one was read.
@@ -231,7 +231,7 @@ impl LogArchive {
         let found = self.vlfs.get(i).zip(self.places.get(i)).filter(|(run, _)| run.seq <= at.vlf);
         let (run, first) = found.ok_or(LogError::NoRecord { lsn: at })?;
         let nth = at.vlf - run.seq;
-        let place = Place {
+        let place = VlfPlace {
             index: run.index + nth,
             offset: first.offset + run.size * u64::from(nth),
             ..*first
@@ -283,7 +283,7 @@ fn cut_runs(
     history: &History,
     first: u32,
     last: u32,
-) -> Result<(Vec<VlfRun>, Vec<Place>), LogError> {
+) -> Result<(Vec<VlfRun>, Vec<VlfPlace>), LogError> {
     let (mut runs, mut places) = (Vec::new(), Vec::new());
     let mut seq = first;
     for known in history.runs().filter(|run| run.seq + run.count > first && run.seq <= last) {

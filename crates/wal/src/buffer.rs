@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use crate::block::{BLOCK_MAX, HEADER, ITEMS_MAX, SLOT, record};
 use crate::lsn::block_key;
-use crate::vlf::Place;
+use crate::vlf::VlfPlace;
 
 /// Written blocks up to this size are copied so that their 64 KB buffer can be used again.
 const COPY_MAX: usize = 16 << 10;
@@ -24,7 +24,7 @@ const POOL_MAX: usize = 32;
 
 /// What is decided when a block is sealed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sealed {
+pub(crate) struct SealedBlock {
     /// Length on disk in bytes.
     pub len: usize,
     /// Position (VLF, block) of the block that follows.
@@ -48,11 +48,11 @@ pub(crate) struct Block {
     /// Bytes from the block's start to the end of its VLF.
     pub rest: u64,
     pub buf: SharedBuf,
-    pub sealed: OnceLock<Sealed>,
+    pub sealed: OnceLock<SealedBlock>,
 }
 
 impl Block {
-    pub fn new(mut buf: SharedBuf, (vlf, block): (u32, u32), place: &Place, cap: usize) -> Self {
+    pub fn new(mut buf: SharedBuf, (vlf, block): (u32, u32), place: &VlfPlace, cap: usize) -> Self {
         buf.reset(HEADER, cap, SLOT);
         let (offset, rest) = (place.at(block), place.rest(block));
         Block { vlf, block, offset, cap, rest, buf, sealed: OnceLock::new() }
@@ -91,24 +91,24 @@ impl Block {
 
 /// A block in the cache.
 #[derive(Clone, Debug)]
-pub(crate) enum Stored {
+pub(crate) enum StoredBlock {
     Memory(Arc<Block>),
     Bytes(Arc<[u8]>),
 }
 
-impl Stored {
+impl StoredBlock {
     /// The record in a slot (from 1), if it is there and completely copied.
     pub fn record(&self, slot: u16) -> Option<&[u8]> {
         match self {
-            Stored::Memory(block) => block.buf.item(usize::from(slot).checked_sub(1)?),
-            Stored::Bytes(bytes) => record(bytes, slot),
+            StoredBlock::Memory(block) => block.buf.item(usize::from(slot).checked_sub(1)?),
+            StoredBlock::Bytes(bytes) => record(bytes, slot),
         }
     }
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    blocks: HashMap<u64, Stored>,
+struct CacheState {
+    blocks: HashMap<u64, StoredBlock>,
     /// Evictable blocks, oldest first, with the memory they hold.
     order: VecDeque<(u64, usize)>,
     bytes: usize,
@@ -118,7 +118,7 @@ struct Inner {
 /// Blocks by key, limited in memory; blocks that are not written yet do not count.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
-    inner: Mutex<Inner>,
+    inner: Mutex<CacheState>,
     limit: AtomicUsize,
 }
 
@@ -154,10 +154,10 @@ impl BlockCache {
 
     /// Makes a block that opens findable.
     pub fn add_open(&self, block: &Arc<Block>) {
-        self.inner.lock().blocks.insert(block.key(), Stored::Memory(Arc::clone(block)));
+        self.inner.lock().blocks.insert(block.key(), StoredBlock::Memory(Arc::clone(block)));
     }
 
-    pub fn get(&self, key: u64) -> Option<Stored> {
+    pub fn get(&self, key: u64) -> Option<StoredBlock> {
         self.inner.lock().blocks.get(&key).cloned()
     }
 
@@ -171,10 +171,10 @@ impl BlockCache {
         let mut inner = self.inner.lock();
         match copy {
             Some(bytes) => {
-                inner.add(key, bytes.len(), Stored::Bytes(bytes));
+                inner.add(key, bytes.len(), StoredBlock::Bytes(bytes));
                 inner.recycle(block);
             }
-            None => inner.add(key, BLOCK_MAX, Stored::Memory(block)),
+            None => inner.add(key, BLOCK_MAX, StoredBlock::Memory(block)),
         }
         inner.evict(self.limit());
     }
@@ -183,26 +183,26 @@ impl BlockCache {
     pub fn add_read(&self, key: u64, bytes: Arc<[u8]>) {
         let mut inner = self.inner.lock();
         if !inner.blocks.contains_key(&key) {
-            inner.add(key, bytes.len(), Stored::Bytes(bytes));
+            inner.add(key, bytes.len(), StoredBlock::Bytes(bytes));
             inner.evict(self.limit());
         }
     }
 }
 
 /// Copies that are left go with the cache.
-impl Drop for Inner {
+impl Drop for CacheState {
     fn drop(&mut self) {
         for stored in self.blocks.values() {
-            if let Stored::Bytes(copy) = stored {
+            if let StoredBlock::Bytes(copy) = stored {
                 disk::take_over(copy.len());
             }
         }
     }
 }
 
-impl Inner {
-    fn add(&mut self, key: u64, bytes: usize, stored: Stored) {
-        if let Stored::Bytes(copy) = &stored {
+impl CacheState {
+    fn add(&mut self, key: u64, bytes: usize, stored: StoredBlock) {
+        if let StoredBlock::Bytes(copy) = &stored {
             // Another thread may let it go.
             disk::hand_over(copy.len());
         }
@@ -217,8 +217,8 @@ impl Inner {
             let Some((key, bytes)) = self.order.pop_front() else { break };
             self.bytes -= bytes;
             match self.blocks.remove(&key) {
-                Some(Stored::Memory(block)) => self.recycle(block),
-                Some(Stored::Bytes(copy)) => disk::take_over(copy.len()),
+                Some(StoredBlock::Memory(block)) => self.recycle(block),
+                Some(StoredBlock::Bytes(copy)) => disk::take_over(copy.len()),
                 None => {}
             }
         }

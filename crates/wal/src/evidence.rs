@@ -38,7 +38,7 @@ use crate::lsn::block_key;
 use crate::on_disk::OnDisk;
 use crate::open::Recovery;
 use crate::read::following;
-use crate::vlf::Place;
+use crate::vlf::VlfPlace;
 use crate::{LogError, Lsn};
 
 /// A log that was not flushed for so long records in its header how far it is durable.
@@ -182,7 +182,7 @@ impl Recovery {
     fn search_vlf(
         &mut self,
         seq: u32,
-        place: &Place,
+        place: &VlfPlace,
         from: u32,
         search: &mut Search,
     ) -> Result<bool, LogError> {

@@ -1,12 +1,13 @@
 //! Making the log durable: group commit on the committers' own threads, and the background writer
 //! of full blocks.
 //!
-//! One thread at a time holds the right to write, its turn ([`Turns`](crate::turns::Turns)). A
-//! committer that finds it free takes it, seals the open block, writes all that is sealed and makes
-//! it durable: no other thread is involved. Committers that arrive meanwhile wait. When the flush
-//! ends, the first of them whose record is not durable yet becomes the next writer and writes
-//! everything that has gathered; those whose records are durable are woken together. A large batch
-//! that need not be durable yet is written by two threads ([`Second`]).
+//! One thread at a time holds the right to write, its turn
+//! ([`WriteTurns`](crate::turns::WriteTurns)). A committer that finds it free takes it, seals the
+//! open block, writes all that is sealed and makes it durable: no other thread is involved.
+//! Committers that arrive meanwhile wait. When the flush ends, the first of them whose record is
+//! not durable yet becomes the next writer and writes everything that has gathered; those whose
+//! records are durable are woken together. A large batch that need not be durable yet is written by
+//! two threads ([`Second`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,12 +35,12 @@ const BACKGROUND_LEAST: u64 = 240 << 10;
 
 /// The right to write, held by the calling thread. It is released when this is dropped, also when
 /// the thread panics.
-struct Turn<'a> {
+struct WriteTurn<'a> {
     log: &'a Log,
     guard: FailsOnPanic<'a>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriteTurn<'_> {
     fn drop(&mut self) {
         // First: the thread that is woken now must find the log offline if this one panicked.
         self.guard.check();
@@ -175,8 +176,8 @@ impl Log {
     }
 
     /// Guards the right to write, which the caller has just got.
-    fn turn(&self) -> Turn<'_> {
-        Turn { log: self, guard: self.fails_on_panic("it was writing") }
+    fn turn(&self) -> WriteTurn<'_> {
+        WriteTurn { log: self, guard: self.fails_on_panic("it was writing") }
     }
 
     /// Waits until a block may be sealed although many are unwritten (LOGBUFFER). If no thread is

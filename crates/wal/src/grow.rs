@@ -12,7 +12,7 @@ use disk::DiskError;
 use crate::ahead::far_end;
 use crate::header::CHECKPOINT_PAYLOAD_MAX;
 use crate::log::{GrowthPolicy, Log};
-use crate::on_disk::{GROWTH_UNIT, OnDisk, Taken};
+use crate::on_disk::{GROWTH_UNIT, OnDisk, TakenStep};
 use crate::options::AREA;
 use crate::stats::ShrinkReport;
 use crate::{CheckpointInfo, LogError, Lsn};
@@ -43,10 +43,10 @@ impl Log {
             }
             let step = (new_size - size).next_multiple_of(GROWTH_UNIT);
             match self.take_step(size, step) {
-                Taken::Grown(_) => return Ok(()),
+                TakenStep::Grown(_) => return Ok(()),
                 // The log has grown by itself meanwhile.
-                Taken::Already => {}
-                Taken::Nothing => self.prepare_asked(&mut on_disk, step, &policy)?,
+                TakenStep::Already => {}
+                TakenStep::Nothing => self.prepare_asked(&mut on_disk, step, &policy)?,
             }
         }
     }

@@ -12,7 +12,7 @@
 //! next area or 0 (8), 4092 CRC. The runs are packed (see `runs`).
 
 use crate::block::{id_at, u16_at, u32_at, u64_at};
-use crate::vlf::{Run, SeqRun};
+use crate::vlf::{EqualVlfs, SeqRun};
 use crate::{CheckpointInfo, Lsn, runs};
 
 pub(crate) const SLOT_SIZE: usize = 4096;
@@ -63,7 +63,7 @@ pub(crate) struct FileHeader {
 /// The part of the map that an area holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MapPart {
-    pub runs: Vec<Run>,
+    pub runs: Vec<EqualVlfs>,
     /// File offset of the next area; 0 = none.
     pub next: u64,
 }
@@ -198,7 +198,7 @@ fn newest(area: &[u8], magic: u32) -> Option<(usize, u64)> {
 
 /// An area's newest valid slot as read from the file.
 #[derive(Debug)]
-pub(crate) struct Found<T> {
+pub(crate) struct FoundSlot<T> {
     pub content: T,
     pub slot: usize,
     pub seqno: u64,
@@ -206,7 +206,7 @@ pub(crate) struct Found<T> {
 
 /// Reads the file header's area. `Err(true)`: it is of this format but damaged; `Err(false)`: it is
 /// something else.
-pub(crate) fn read_file_area(area: &[u8]) -> Result<Found<(FileHeader, MapPart)>, bool> {
+pub(crate) fn read_file_area(area: &[u8]) -> Result<FoundSlot<(FileHeader, MapPart)>, bool> {
     let Some((slot, seqno)) = newest(area, FILE_MAGIC) else {
         // Damaged if it was a log of this version. The header of another version is intact but
         // cannot be read.
@@ -216,17 +216,17 @@ pub(crate) fn read_file_area(area: &[u8]) -> Result<Found<(FileHeader, MapPart)>
         return Err(slots.clone().any(ours) && !slots.any(other));
     };
     let content = decode_file(&area[slot * SLOT_SIZE..][..SLOT_SIZE]).ok_or(true)?;
-    Ok(Found { content, slot, seqno })
+    Ok(FoundSlot { content, slot, seqno })
 }
 
 /// Reads a map area inside a VLF; `None` if there is no valid one of this log.
-pub(crate) fn read_map_area(area: &[u8], log_id: &[u8; 16]) -> Option<Found<MapPart>> {
+pub(crate) fn read_map_area(area: &[u8], log_id: &[u8; 16]) -> Option<FoundSlot<MapPart>> {
     let (slot, seqno) = newest(area, MAP_MAGIC)?;
     let bytes = &area[slot * SLOT_SIZE..][..SLOT_SIZE];
     if id_at(bytes, 16) != *log_id {
         return None;
     }
-    Some(Found { content: decode_part(bytes, MAP_RUNS_AT)?, slot, seqno })
+    Some(FoundSlot { content: decode_part(bytes, MAP_RUNS_AT)?, slot, seqno })
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use disk::AlignedBuf;
 
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT};
-use crate::buffer::Stored;
+use crate::buffer::StoredBlock;
 use crate::log::Log;
 use crate::lsn::block_key;
-use crate::vlf::Place;
+use crate::vlf::VlfPlace;
 use crate::{LogError, Lsn};
 
 /// Bytes before a block that are read together with it on a trail.
@@ -37,14 +37,14 @@ impl Log {
         Ok(())
     }
 
-    pub(crate) fn place_of(&self, vlf: u32) -> Option<Place> {
+    pub(crate) fn place_of(&self, vlf: u32) -> Option<VlfPlace> {
         let tail = self.tail.lock();
         tail.history.index_of(vlf).and_then(|index| tail.map.place(index))
     }
 
     /// Reads the block of a record from the file into the cache, and the blocks around it that come
     /// with it.
-    fn load(&self, lsn: Lsn) -> Result<Stored, LogError> {
+    fn load(&self, lsn: Lsn) -> Result<StoredBlock, LogError> {
         let written_end = self.written_end.load(Ordering::Acquire);
         if lsn.key() >= written_end || lsn.block < FIRST_BLOCK {
             return Err(LogError::NoRecord { lsn });
@@ -81,12 +81,12 @@ impl Log {
             self.take_blocks(lsn.vlf, &place, from, rest, written_end);
         }
         self.trails.lock().note(start, buf);
-        wanted.map(|(copy, _)| Stored::Bytes(copy)).ok_or(LogError::NoRecord { lsn })
+        wanted.map(|(copy, _)| StoredBlock::Bytes(copy)).ok_or(LogError::NoRecord { lsn })
     }
 
     /// The VLF, and those before it that are its neighbours in the log and in the file, down to the
     /// file offset `floor`.
-    fn vlfs_before(&self, vlf: u32, place: Place, floor: u64) -> Vec<(u32, Place)> {
+    fn vlfs_before(&self, vlf: u32, place: VlfPlace, floor: u64) -> Vec<(u32, VlfPlace)> {
         let oldest = self.oldest_vlf.load(Ordering::Acquire);
         let mut found = vec![(vlf, place)];
         while let Some((vlf, place)) = found.last().copied()
@@ -103,7 +103,7 @@ impl Log {
 
     /// Adds the blocks of a VLF that lie wholly in `bytes`, read from the offset `from`, to the
     /// cache. `from` may lie in the middle of a block.
-    fn take_blocks(&self, vlf: u32, place: &Place, from: u64, bytes: &[u8], written_end: u64) {
+    fn take_blocks(&self, vlf: u32, place: &VlfPlace, from: u64, bytes: &[u8], written_end: u64) {
         let mut at = 0;
         while at < bytes.len() {
             let block = FIRST_BLOCK + ((from + at as u64 - place.at(FIRST_BLOCK)) / UNIT) as u32;

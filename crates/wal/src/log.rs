@@ -11,14 +11,14 @@ use disk::{BlockFile, DiskError};
 use parking_lot::{Mutex, RwLock};
 
 use crate::buffer::{Block, BlockCache};
-use crate::on_disk::{Meta, OnDisk, Step, Taken};
+use crate::on_disk::{GrowthStep, Meta, OnDisk, TakenStep};
 use crate::options::{Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
 use crate::second::Second;
 use crate::signal::Signal;
 use crate::stats::Counters;
-use crate::tail::{Next, Tail};
+use crate::tail::{NextPlace, Tail};
 use crate::trails::Trails;
-use crate::turns::Turns;
+use crate::turns::WriteTurns;
 use crate::{LogError, Lsn, block};
 
 /// Blocks that may wait to be written before appenders wait for a buffer.
@@ -71,8 +71,8 @@ pub struct Log {
     pub(crate) trails: Mutex<Trails>,
     pub(crate) meta: Mutex<OnDisk>,
     /// Growths that are prepared and follow the end of the tail's map; see `ahead`.
-    pub(crate) steps: Mutex<VecDeque<Step>>,
-    pub(crate) turns: Turns,
+    pub(crate) steps: Mutex<VecDeque<GrowthStep>>,
+    pub(crate) turns: WriteTurns,
     pub(crate) io: Mutex<Io>,
     /// Wakes the thread that writes full blocks (`signal`), and the one that prepares growth
     /// (`low`).
@@ -120,7 +120,7 @@ pub struct Log {
 }
 
 /// What `Log::start` needs, collected by create and open.
-pub(crate) struct Start {
+pub(crate) struct StartParts {
     pub file: Arc<dyn BlockFile>,
     pub log_id: [u8; 16],
     pub incarnation: u32,
@@ -132,7 +132,7 @@ pub(crate) struct Start {
 }
 
 impl Log {
-    pub(crate) fn start(start: Start, options: &LogOptions) -> Arc<Log> {
+    pub(crate) fn start(start: StartParts, options: &LogOptions) -> Arc<Log> {
         let end = start.tail.open.key();
         let log = Arc::new(Log {
             file: start.file,
@@ -146,7 +146,7 @@ impl Log {
             tail: Mutex::new(start.tail),
             cache: start.cache,
             trails: Mutex::default(),
-            turns: Turns::default(),
+            turns: WriteTurns::default(),
             io: Mutex::new(Io {
                 prev_crc: start.prev_crc,
                 unsynced: false,
@@ -276,10 +276,10 @@ impl Log {
         seen.buf.seal();
         let (next, left) = tail.next_for(len)?;
         let successor = match next {
-            Next::Grow => None,
+            NextPlace::Grow => None,
             _ if !privileged && !self.leaves_reserve(left, &tail) => None,
-            Next::SameVlf => Some(None),
-            Next::Vlf(index) => Some(Some(index)),
+            NextPlace::SameVlf => Some(None),
+            NextPlace::Vlf(index) => Some(Some(index)),
         };
         let Some(successor) = successor else {
             let end = tail.map.end();
@@ -330,9 +330,9 @@ impl Log {
             return Err(self.offline());
         }
         let (grew, us) = match self.take_step(seen_end, self.next_step(seen_end)) {
-            Taken::Grown(to) => (Some(to), 0),
-            Taken::Already => (None, 0),
-            Taken::Nothing => {
+            TakenStep::Grown(to) => (Some(to), 0),
+            TakenStep::Already => (None, 0),
+            TakenStep::Nothing => {
                 let start = self.waits(WaitKind::Growth);
                 let grew = self.grow_from(seen_end);
                 let us = self.waited(WaitKind::Growth, start);

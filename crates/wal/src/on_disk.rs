@@ -9,14 +9,14 @@ use crate::header::{
     FILE_RUNS, FileHeader, HISTORY_MAX, MAP_RUNS, MapPart, SLOT_SIZE, encode_file, encode_map,
 };
 use crate::tail::Tail;
-use crate::vlf::{Run, VlfMap};
+use crate::vlf::{EqualVlfs, VlfMap};
 use crate::{Lsn, runs};
 
 /// Growth is rounded up to this many bytes.
 pub(crate) const GROWTH_UNIT: u64 = 64 << 10;
 /// One 8 KB map area in the file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Area {
+pub(crate) struct MapArea {
     /// Offset in the file in bytes.
     pub offset: u64,
     /// Index of its first run in the map.
@@ -31,7 +31,7 @@ pub(crate) struct Meta {
     /// The header as last written; history, truncation point and durable end are refreshed with
     /// every write.
     pub header: FileHeader,
-    pub areas: Vec<Area>,
+    pub areas: Vec<MapArea>,
     /// Sequence number of the last slot written anywhere.
     pub seqno: u64,
     /// The file is written with zeros and synced up to here: at least to the end of the map. The
@@ -46,7 +46,7 @@ impl Meta {
         &mut self,
         file: &dyn BlockFile,
         index: usize,
-        runs: &[Run],
+        runs: &[EqualVlfs],
     ) -> Result<(), DiskError> {
         let end = self.areas.get(index + 1).map_or(runs.len(), |next| next.first_run);
         let next = self.areas.get(index + 1).map_or(0, |next| next.offset);
@@ -91,7 +91,7 @@ impl Meta {
             // Inside a new VLF. No reader finds the area until the one before it names it.
             (first, room) = (fit.max(old), MAP_RUNS);
             let offset = map.runs()[first].first_offset;
-            self.areas.push(Area { offset, first_run: first, slot: 1 });
+            self.areas.push(MapArea { offset, first_run: first, slot: 1 });
             map.add_area(offset);
         }
     }
@@ -155,7 +155,7 @@ impl OnDisk {
 
 /// A growth that waits to be taken.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct GrowthStep {
     /// Its bytes, and the size of the log once it is taken.
     pub size: u64,
     pub end: u64,
@@ -167,7 +167,7 @@ pub(crate) struct Step {
 }
 
 /// What `Log::take_step` found.
-pub(crate) enum Taken {
+pub(crate) enum TakenStep {
     /// The log has this size now.
     Grown(u64),
     /// Another thread has grown the log.

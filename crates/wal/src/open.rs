@@ -10,12 +10,12 @@ use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, chain_start};
 use crate::buffer::BlockCache;
 use crate::flush::spawn_threads;
 use crate::header::{FileHeader, MapPart, read_file_area, read_map_area};
-use crate::log::{Log, Start};
-use crate::on_disk::{Area, Meta};
+use crate::log::{Log, StartParts};
+use crate::on_disk::{MapArea, Meta};
 use crate::options::{AREA, LogOptions};
 use crate::read::{Reader, following};
 use crate::tail::Tail;
-use crate::vlf::{History, Place, SeqRun, VlfMap, distance};
+use crate::vlf::{History, SeqRun, VlfMap, VlfPlace, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Bytes read at once while searching for the end.
@@ -93,8 +93,16 @@ impl Log {
         let report =
             OpenReport { checkpoint: meta.header.checkpoint.clone(), last, oldest, blocks, cut };
         let (log_id, incarnation) = (meta.header.log_id, meta.header.incarnation);
-        let start =
-            Start { file, log_id, incarnation, tail, cache, meta, prev_crc, durable_lsn: last };
+        let start = StartParts {
+            file,
+            log_id,
+            incarnation,
+            tail,
+            cache,
+            meta,
+            prev_crc,
+            durable_lsn: last,
+        };
         Ok((start_log(start, &options), report))
     }
 }
@@ -159,7 +167,7 @@ fn create_in(
     };
     let mut meta = Meta {
         header,
-        areas: vec![Area { offset: 0, first_run: 0, slot: 1 }],
+        areas: vec![MapArea { offset: 0, first_run: 0, slot: 1 }],
         seqno: 0,
         prepared_end: size,
     };
@@ -168,7 +176,7 @@ fn create_in(
     for _ in 0..2 {
         meta.write_area(&**file, 0, tail.map.runs())?;
     }
-    let start = Start {
+    let start = StartParts {
         file: Arc::clone(file),
         log_id: options.log_id,
         incarnation: 1,
@@ -182,7 +190,7 @@ fn create_in(
 }
 
 /// The log, with its threads where it is to have them.
-fn start_log(start: Start, options: &LogOptions) -> Arc<Log> {
+fn start_log(start: StartParts, options: &LogOptions) -> Arc<Log> {
     let log = Log::start(start, options);
     if options.background_writer {
         spawn_threads(&log);
@@ -206,7 +214,7 @@ pub(crate) fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfM
         if damaged { corrupt(0, "the file header is damaged") } else { not_a_log() }
     })?;
     let (header, part) = first.content;
-    let areas = vec![Area { offset: 0, first_run: 0, slot: first.slot }];
+    let areas = vec![MapArea { offset: 0, first_run: 0, slot: first.slot }];
     let mut meta = Meta { areas, seqno: first.seqno, prepared_end: 0, header };
     let mut map = VlfMap::default();
     let mut next = add_part(&mut map, &part, 0)?;
@@ -223,7 +231,7 @@ pub(crate) fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfM
         }
         let found = read_map_area(&area, &meta.header.log_id);
         let found = found.ok_or(corrupt(next, "a map area is damaged"))?;
-        meta.areas.push(Area { offset: next, first_run: map.runs().len(), slot: found.slot });
+        meta.areas.push(MapArea { offset: next, first_run: map.runs().len(), slot: found.slot });
         map.add_area(next);
         meta.seqno = meta.seqno.max(found.seqno);
         next = add_part(&mut map, &found.content, next)?;
@@ -282,7 +290,7 @@ pub(crate) struct Recovery {
     pub reader: Reader,
     /// Where to look for the next block: VLF, its location, block number.
     pub seq: u32,
-    pub place: Place,
+    pub place: VlfPlace,
     pub block: u32,
     pub prev_crc: u32,
     pub incarnation: u32,

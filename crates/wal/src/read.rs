@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use disk::{AlignedBuf, BlockFile, DiskError};
 
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT, record};
-use crate::buffer::Stored;
+use crate::buffer::StoredBlock;
 use crate::log::Log;
-use crate::vlf::Place;
+use crate::vlf::VlfPlace;
 use crate::{LogError, Lsn};
 
 /// Bytes that a scan reads at once.
@@ -41,7 +41,7 @@ impl Reader {
 
     /// The bytes from a block's start: at least as many as the largest block, unless the VLF ends
     /// earlier.
-    pub fn bytes(&mut self, place: &Place, block: u32) -> Result<&[u8], DiskError> {
+    pub fn bytes(&mut self, place: &VlfPlace, block: u32) -> Result<&[u8], DiskError> {
         let (rest, offset) = (place.rest(block), place.at(block));
         let want = rest.min(BLOCK_MAX as u64) as usize;
         let skip = offset.wrapping_sub(self.at);
@@ -94,8 +94,8 @@ impl Log {
 
 /// The block that a scan has reached.
 #[derive(Debug)]
-struct Current {
-    stored: Stored,
+struct CurrentBlock {
+    stored: StoredBlock,
     /// Position (VLF, block) of the block after it; `None` for the open block.
     next: Option<(u32, u32)>,
 }
@@ -107,7 +107,7 @@ pub struct LogScan<'a> {
     log: &'a Log,
     end: Lsn,
     at: Lsn,
-    current: Option<Current>,
+    current: Option<CurrentBlock>,
     reader: Reader,
     /// Blocks before this one (a block key) were written when the reader last read.
     read_to: u64,
@@ -143,20 +143,20 @@ impl LogScan<'_> {
         Ok(record.map(|record| (lsn, record)))
     }
 
-    fn load(&mut self) -> Result<Current, LogError> {
+    fn load(&mut self) -> Result<CurrentBlock, LogError> {
         let key = self.at.key();
         if key >= self.log.written_end.load(Ordering::Acquire)
             && let Some(stored) = self.log.cache.get(key)
         {
             let next = match &stored {
-                Stored::Memory(block) => block.sealed.get().map(|sealed| sealed.next),
-                Stored::Bytes(bytes) => {
+                StoredBlock::Memory(block) => block.sealed.get().map(|sealed| sealed.next),
+                StoredBlock::Bytes(bytes) => {
                     // The copy has no padding, so its header may state more bytes than there are.
                     let header = BlockHeader::decode(bytes, BLOCK_MAX);
                     header.map(|header| following(&header))
                 }
             };
-            return Ok(Current { stored, next });
+            return Ok(CurrentBlock { stored, next });
         }
         let lsn = self.at;
         let place = self.log.place_of(lsn.vlf).ok_or(LogError::NoRecord { lsn })?;
@@ -174,8 +174,8 @@ impl LogScan<'_> {
             offset,
             reason: "a log block before the end is not valid",
         })?;
-        let stored = Stored::Bytes(Arc::from(&bytes[..header.content_len()]));
-        Ok(Current { stored, next: Some(following(&header)) })
+        let stored = StoredBlock::Bytes(Arc::from(&bytes[..header.content_len()]));
+        Ok(CurrentBlock { stored, next: Some(following(&header)) })
     }
 }
 
@@ -187,10 +187,10 @@ pub(crate) fn following(header: &BlockHeader) -> (u32, u32) {
     }
 }
 
-fn is_claimed(stored: &Stored, slot: u16) -> bool {
+fn is_claimed(stored: &StoredBlock, slot: u16) -> bool {
     match stored {
-        Stored::Memory(block) => usize::from(slot) <= block.buf.items(),
-        Stored::Bytes(bytes) => record(bytes, slot).is_some(),
+        StoredBlock::Memory(block) => usize::from(slot) <= block.buf.items(),
+        StoredBlock::Bytes(bytes) => record(bytes, slot).is_some(),
     }
 }
 

@@ -23,10 +23,10 @@ use crate::block::{
 };
 use crate::header::{FileHeader, HISTORY_MAX};
 use crate::lsn::block_key;
-use crate::on_disk::{Area, Meta};
+use crate::on_disk::{MapArea, Meta};
 use crate::open::{Recovery, cut_to_map, read_meta};
 use crate::options::{AREA, Alignment};
-use crate::vlf::{History, Place, VlfMap, distance};
+use crate::vlf::{History, VlfMap, VlfPlace, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Bytes written at once.
@@ -113,7 +113,7 @@ pub struct LogRestore {
     oldest: Lsn,
     /// Where the next block goes.
     seq: u32,
-    place: Place,
+    place: VlfPlace,
     block: u32,
     prev_crc: u32,
     incarnation: u32,
@@ -161,7 +161,7 @@ impl LogRestore {
             return Err(e.into());
         }
         let header = FileHeader { log_id, alignment, first_seq: from.vlf, ..FileHeader::default() };
-        let areas = vec![Area { offset: 0, first_run: 0, slot: 1 }];
+        let areas = vec![MapArea { offset: 0, first_run: 0, slot: 1 }];
         let mut meta = Meta { header, areas, seqno: 0, prepared_end: map.end() };
         meta.place_areas(&mut map, 0);
         let mut restore = Self::over(file, log_id, meta, map, History::default());
@@ -214,7 +214,7 @@ impl LogRestore {
             history,
             oldest: Lsn::ZERO,
             seq: 0,
-            place: Place { index: 0, offset: 0, size: 0, head: 0 },
+            place: VlfPlace { index: 0, offset: 0, size: 0, head: 0 },
             block: 0,
             prev_crc: 0,
             incarnation: 0,
@@ -354,7 +354,7 @@ impl LogRestore {
 
     /// A VLF for a sequence number, of the size that it had in the source and with space for what
     /// filled it there.
-    fn place_for(&mut self, seq: u32) -> Result<Place, LogError> {
+    fn place_for(&mut self, seq: u32) -> Result<VlfPlace, LogError> {
         let run = *run_of(&self.vlfs, seq).ok_or(damaged("a VLF of the backup is not named"))?;
         let wanted = run.index.saturating_add(seq - run.seq);
         if let Some(place) = self.free_place(wanted, &run) {
@@ -377,7 +377,7 @@ impl LogRestore {
         Err(damaged("a VLF has no place"))
     }
 
-    fn free_place(&self, index: u32, run: &VlfRun) -> Option<Place> {
+    fn free_place(&self, index: u32, run: &VlfRun) -> Option<VlfPlace> {
         let used = self.history.seq_of(index).is_some_and(|(seq, _)| seq >= self.oldest.vlf);
         self.map
             .place(index)

@@ -7,10 +7,10 @@
 
 use crate::Lsn;
 use crate::options::AREA;
-use crate::vlf::Run;
+use crate::vlf::EqualVlfs;
 
 /// The numbers of a run.
-fn numbers(run: &Run, before: Option<&Run>) -> [u32; 5] {
+fn numbers(run: &EqualVlfs, before: Option<&EqualVlfs>) -> [u32; 5] {
     let Lsn { vlf, block, slot } = run.create_lsn;
     // In a restored log growths may have any create LSNs, also descending ones: the difference
     // wraps.
@@ -23,7 +23,7 @@ fn len_of(number: u32) -> usize {
 }
 
 /// How many of the first runs fit into so many bytes.
-pub(crate) fn how_many(runs: &[Run], room: usize) -> usize {
+pub(crate) fn how_many(runs: &[EqualVlfs], room: usize) -> usize {
     let mut left = room;
     for (i, run) in runs.iter().enumerate() {
         let before = i.checked_sub(1).and_then(|before| runs.get(before));
@@ -35,7 +35,7 @@ pub(crate) fn how_many(runs: &[Run], room: usize) -> usize {
 }
 
 /// Packs runs that fit.
-pub(crate) fn pack(runs: &[Run], out: &mut [u8]) {
+pub(crate) fn pack(runs: &[EqualVlfs], out: &mut [u8]) {
     let mut bytes = out.iter_mut();
     let mut before = None;
     for run in runs {
@@ -59,7 +59,7 @@ pub(crate) fn unpack(
     count: usize,
     first_index: u32,
     first_offset: u64,
-) -> Option<Vec<Run>> {
+) -> Option<Vec<EqualVlfs>> {
     let mut bytes = bytes.iter();
     let mut number = || {
         let mut number = 0u64;
@@ -81,7 +81,13 @@ pub(crate) fn unpack(
         }
         vlf = vlf.wrapping_add(number()?);
         let create_lsn = Lsn { vlf, block: number()?, slot: u16::try_from(number()?).ok()? };
-        runs.push(Run { first_index: index, first_offset: offset, vlf_size, count, create_lsn });
+        runs.push(EqualVlfs {
+            first_index: index,
+            first_offset: offset,
+            vlf_size,
+            count,
+            create_lsn,
+        });
         index = index.checked_add(count)?;
         offset = offset.checked_add(vlf_size.checked_mul(u64::from(count))?)?;
     }
@@ -95,7 +101,7 @@ mod tests {
 
     const RUN_MAX: usize = 4 * 5 + 3;
 
-    fn map(sizes: &[(u64, u32, Lsn)]) -> Vec<Run> {
+    fn map(sizes: &[(u64, u32, Lsn)]) -> Vec<EqualVlfs> {
         let mut map = crate::vlf::VlfMap::default();
         sizes.iter().for_each(|&(size, count, lsn)| map.push(size * AREA, count, lsn));
         map.runs().to_vec()

@@ -15,13 +15,13 @@ use crate::buffer::Block;
 use crate::writes::{Batch, write_runs};
 
 /// Lengths of the writes that were made.
-type Written = Result<Vec<u64>, DiskError>;
+type WriteLengths = Result<Vec<u64>, DiskError>;
 
 /// The thread, as the log's writer sees it. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Second {
     jobs: Option<Sender<Batch>>,
-    done: Receiver<Written>,
+    done: Receiver<WriteLengths>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -52,7 +52,7 @@ impl Second {
     }
 
     /// Waits for the write that [`begin`](Self::begin) started.
-    pub fn end(&self, path: &Path) -> Written {
+    pub fn end(&self, path: &Path) -> WriteLengths {
         let lost = || DiskError::Io {
             op: Op::Write,
             path: path.to_owned(),

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::block::{BLOCK_MAX, FIRST_BLOCK, HEADER, SLOT, UNIT};
-use crate::buffer::{Block, BlockCache, Sealed};
-use crate::vlf::{History, Place, VlfMap};
+use crate::buffer::{Block, BlockCache, SealedBlock};
+use crate::vlf::{History, VlfMap, VlfPlace};
 use crate::{LogError, Lsn};
 
 /// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a
@@ -25,7 +25,7 @@ pub(crate) struct Tail {
     pub history: History,
     /// Sequence number and location of the VLF in use.
     pub seq: u32,
-    pub place: Place,
+    pub place: VlfPlace,
     /// Alignment of this VLF's blocks, and of the VLFs to come.
     pub align: u64,
     pub next_align: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Tail {
 
 /// Where a record can go that does not fit the open block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextPlace {
     /// In a new block of the same VLF.
     SameVlf,
     /// In the VLF with this index.
@@ -74,7 +74,7 @@ impl Tail {
         map: VlfMap,
         history: History,
         seq: u32,
-        place: Place,
+        place: VlfPlace,
         pos: u64,
         align: u64,
         oldest: Lsn,
@@ -154,23 +154,23 @@ impl Tail {
 
     /// Decides where a block for a record of `len` bytes can open, and how much is free once it is
     /// used up. The open block must take no more records.
-    pub fn next_for(&self, len: usize) -> Result<(Next, u64), LogError> {
+    pub fn next_for(&self, len: usize) -> Result<(NextPlace, u64), LogError> {
         let need = HEADER + len + SLOT;
         let rest = self.rest().saturating_sub(self.open_len());
         let spare = self.next_free();
         let cap = block_cap(rest, self.align, spare.is_some());
         if cap >= need {
-            return Ok((Next::SameVlf, self.free_vlf_bytes() + rest - cap as u64));
+            return Ok((NextPlace::SameVlf, self.free_vlf_bytes() + rest - cap as u64));
         }
         let Some(index) = spare else {
-            return Ok((Next::Grow, 0));
+            return Ok((NextPlace::Grow, 0));
         };
         let room = self.map.place(index).map_or(0, |place| place.room());
         let cap = block_cap(room, self.next_align, false);
         if cap < need {
             return Err(LogError::RecordTooLarge { len });
         }
-        Ok((Next::Vlf(index), self.free_vlf_bytes().saturating_sub(cap as u64)))
+        Ok((NextPlace::Vlf(index), self.free_vlf_bytes().saturating_sub(cap as u64)))
     }
 
     /// Seals the open block, queues it, and opens the next one, in the VLF `successor` if given or
@@ -231,7 +231,7 @@ impl Tail {
         if queued {
             let next = (self.seq, block_at(self.pos));
             // A block is sealed once, under the tail's lock, so the cell is empty.
-            let _ = old.sealed.set(Sealed { len: len as usize, next, successor, gap });
+            let _ = old.sealed.set(SealedBlock { len: len as usize, next, successor, gap });
             self.queue.push_back(old);
         }
         let cap = block_cap(self.rest(), self.align, self.next_free().is_some());
@@ -246,7 +246,7 @@ fn block_at(pos: u64) -> u32 {
     FIRST_BLOCK + (pos / UNIT) as u32
 }
 
-fn new_block(cache: &BlockCache, seq: u32, place: &Place, pos: u64, cap: usize) -> Arc<Block> {
+fn new_block(cache: &BlockCache, seq: u32, place: &VlfPlace, pos: u64, cap: usize) -> Arc<Block> {
     let block = Arc::new(Block::new(cache.buffer(), (seq, block_at(pos)), place, cap));
     cache.add_open(&block);
     block

@@ -14,8 +14,8 @@ type Event = Arc<OnceLock<()>>;
 
 /// The turn to write, and the threads that wait for it.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
-    queue: Mutex<Queue>,
+pub(crate) struct WriteTurns {
+    queue: Mutex<FlushQueue>,
     /// The running flush makes everything before this block durable.
     covers: AtomicU64,
     /// Signalled at the end of each turn, when blocks were written.
@@ -23,18 +23,18 @@ pub(crate) struct Turns {
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct FlushQueue {
     /// A thread has the right to write.
     busy: bool,
     /// The end of the running flush, for the threads whose records it covers.
     running: Option<Event>,
     /// The flush after it.
-    next: Option<Next>,
+    next: Option<NextFlush>,
 }
 
 /// A flush that has not begun.
 #[derive(Debug)]
-struct Next {
+struct NextFlush {
     /// Wakes its thread: the first that came too late for the running flush.
     turn: Event,
     /// Its end, for the other threads that came too late.
@@ -48,7 +48,7 @@ fn happened(event: Option<Event>) {
     }
 }
 
-impl Turns {
+impl WriteTurns {
     /// Waits for the turn, for a flush of everything that is appended, `key` included. False when
     /// instead another thread's flush has ended that covered `key`, or just missed it: the caller
     /// must check and ask again.
@@ -66,7 +66,7 @@ impl Turns {
                 (next.end.get_or_insert_default().clone(), false)
             } else {
                 let turn = Event::default();
-                queue.next = Some(Next { turn: turn.clone(), end: None });
+                queue.next = Some(NextFlush { turn: turn.clone(), end: None });
                 (turn, true)
             }
         };
@@ -138,7 +138,7 @@ mod tests {
 
     /// Waits until `count` threads wait for the flush after the running one, including the one that
     /// will run it.
-    fn await_next(turns: &Turns, count: usize) {
+    fn await_next(turns: &WriteTurns, count: usize) {
         let waiting = || {
             let queue = turns.queue.lock();
             let next = queue.next.as_ref();
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn late_comers_elect_one_and_the_covered_wait_for_the_running_flush() {
-        let turns = Turns::default();
+        let turns = WriteTurns::default();
         let led = AtomicUsize::new(0);
         assert!(turns.take(5));
         turns.covers(6);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_write_that_makes_nothing_durable_covers_nobody() {
-        let turns = Turns::default();
+        let turns = WriteTurns::default();
         assert!(turns.try_take());
         thread::scope(|scope| {
             let late = scope.spawn(|| turns.take(1) && turns.release());
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_room_writes_when_nobody_does() {
-        let turns = Turns::default();
+        let turns = WriteTurns::default();
         let full = AtomicBool::new(true);
         assert!(!turns.take_while(|| false));
         assert!(turns.take(1));

@@ -13,7 +13,7 @@ use crate::options::AREA;
 
 /// VLFs of equal size, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct EqualVlfs {
     pub first_index: u32,
     pub first_offset: u64,
     pub vlf_size: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Run {
     pub create_lsn: Lsn,
 }
 
-impl Run {
+impl EqualVlfs {
     fn end_offset(&self) -> u64 {
         self.first_offset + self.vlf_size * u64::from(self.count)
     }
@@ -34,7 +34,7 @@ impl Run {
 
 /// Location of one VLF in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct VlfPlace {
     pub index: u32,
     pub offset: u64,
     pub size: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Place {
     pub head: u64,
 }
 
-impl Place {
+impl VlfPlace {
     /// Bytes for log blocks.
     pub fn room(&self) -> u64 {
         self.size - self.head
@@ -67,7 +67,7 @@ pub(crate) fn distance(block: u32) -> u64 {
 /// All VLFs of the file, by index in file order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VlfMap {
-    runs: Vec<Run>,
+    runs: Vec<EqualVlfs>,
     /// Offsets of the VLFs whose first 8 KB hold a map area, ascending.
     areas: Vec<u64>,
     /// Size of the smallest VLF; 0 if there is none.
@@ -75,18 +75,18 @@ pub(crate) struct VlfMap {
 }
 
 impl VlfMap {
-    pub fn runs(&self) -> &[Run] {
+    pub fn runs(&self) -> &[EqualVlfs] {
         &self.runs
     }
 
     /// Number of VLFs.
     pub fn count(&self) -> u32 {
-        self.runs.last().map_or(0, Run::end_index)
+        self.runs.last().map_or(0, EqualVlfs::end_index)
     }
 
     /// Offset of the end of the last VLF: the size that the file must have.
     pub fn end(&self) -> u64 {
-        self.runs.last().map_or(AREA, Run::end_offset)
+        self.runs.last().map_or(AREA, EqualVlfs::end_offset)
     }
 
     /// Bytes for log blocks in all VLFs.
@@ -103,7 +103,7 @@ impl VlfMap {
     pub fn push(&mut self, vlf_size: u64, count: u32, create_lsn: Lsn) {
         self.smallest = if self.runs.is_empty() { vlf_size } else { self.smallest.min(vlf_size) };
         let (first_index, first_offset) = (self.count(), self.end());
-        self.runs.push(Run { first_index, first_offset, vlf_size, count, create_lsn });
+        self.runs.push(EqualVlfs { first_index, first_offset, vlf_size, count, create_lsn });
     }
 
     /// The VLF at this offset begins with a map area, which nothing may overwrite.
@@ -126,25 +126,25 @@ impl VlfMap {
     /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`,
     /// if `to` directly follows `from` in the file and nothing between the two blocks is worth
     /// keeping: then one write may cover both VLFs.
-    pub fn gap(from: &Place, end: u64, to: &Place) -> Option<u64> {
+    pub fn gap(from: &VlfPlace, end: u64, to: &VlfPlace) -> Option<u64> {
         let neighbours = from.offset + from.size == to.offset && end <= to.offset;
         (neighbours && to.head == 0).then(|| to.offset - end)
     }
 
-    fn run_of(&self, index: u32) -> Option<&Run> {
+    fn run_of(&self, index: u32) -> Option<&EqualVlfs> {
         let at = self.runs.partition_point(|run| run.end_index() <= index);
         self.runs.get(at)
     }
 
-    pub fn place(&self, index: u32) -> Option<Place> {
+    pub fn place(&self, index: u32) -> Option<VlfPlace> {
         let run = self.run_of(index)?;
         let offset = run.first_offset + run.vlf_size * u64::from(index - run.first_index);
         let head = if self.areas.binary_search(&offset).is_ok() { AREA } else { 0 };
-        Some(Place { index, offset, size: run.vlf_size, head })
+        Some(VlfPlace { index, offset, size: run.vlf_size, head })
     }
 
     /// Location of a VLF, and how many from it on are of the same kind: size and head.
-    pub fn alike(&self, index: u32) -> Option<(Place, u32)> {
+    pub fn alike(&self, index: u32) -> Option<(VlfPlace, u32)> {
         let place = self.place(index)?;
         // Only the first VLF of a run can begin with a map area.
         let count = if place.head > 0 { 1 } else { self.run_of(index)?.end_index() - index };
@@ -383,7 +383,7 @@ mod tests {
         let mut map = VlfMap::default();
         map.push(65_536, 4, Lsn::ZERO);
         map.add_area(8192 + 2 * 65_536);
-        let places: Vec<Place> = (0..4).filter_map(|index| map.place(index)).collect();
+        let places: Vec<VlfPlace> = (0..4).filter_map(|index| map.place(index)).collect();
         let end = places[0].offset + 65_000;
         assert_eq!(VlfMap::gap(&places[0], end, &places[1]), Some(536));
         assert_eq!(VlfMap::gap(&places[0], end, &places[3]), None, "a VLF lies between");

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use ringwood_xml::{NodeRef, Pace, Query, Source, Whitespace, read};
+use ringwood_xml::{NodeRef, Pace, Query, TextSource, Whitespace, read};
 
 fn main() {
     let rows = |text: &str, count: usize| format!("<r>{}</r>", text.repeat(count));
@@ -26,7 +26,7 @@ fn main() {
     );
     for (name, text, query) in texts {
         let begin = Instant::now();
-        let document = read(&text, Source::Wide, Whitespace::Dropped, &pace).expect(name);
+        let document = read(&text, TextSource::Wide, Whitespace::Dropped, &pace).expect(name);
         let read_ms = begin.elapsed().as_millis();
         let begin = Instant::now();
         let compiled = Query::parse(query).expect(name);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use compact_str::CompactString;
 
 use crate::pace::{Pace, Stopped};
-use crate::tree::{Attribute, Declared, Document, Kind, Name, Node, NodeRef, Span};
+use crate::tree::{Attribute, DeclaredNamespace, Document, Kind, Name, Node, NodeRef, Span};
 
 /// Why nothing more can be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ const MOST_TEXT: usize = u32::MAX as usize;
 
 /// An element that is open.
 #[derive(Clone, Copy, Debug, Default)]
-struct Open {
+struct OpenElement {
     id: u32,
     /// More than text stands in it.
     has_nodes: bool,
@@ -39,7 +39,7 @@ struct Open {
 pub(crate) struct Builder {
     document: Document,
     /// The elements that are open, the root first.
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     /// The numbers of names, once there are many.
     numbers: HashMap<Name, u32>,
 }
@@ -52,7 +52,7 @@ impl Default for Builder {
     fn default() -> Builder {
         Builder {
             document: Document::default(),
-            open: vec![Open::default()],
+            open: vec![OpenElement::default()],
             numbers: HashMap::new(),
         }
     }
@@ -166,7 +166,7 @@ impl Builder {
     pub fn open(&mut self) -> Result<(), BuildError> {
         let span = Span { at: number(self.document.attributes.len())?, len: 0 };
         let id = self.add(Kind::Element, 0, span)?;
-        self.open.push(Open { id, has_nodes: false });
+        self.open.push(OpenElement { id, has_nodes: false });
         Ok(())
     }
 
@@ -181,7 +181,7 @@ impl Builder {
     /// The tag of the element that was opened last declares a namespace.
     pub fn declare(&mut self, prefix: CompactString, uri: CompactString) {
         let node = self.parent();
-        self.document.declared.push(Declared { node, prefix, uri });
+        self.document.declared.push(DeclaredNamespace { node, prefix, uri });
     }
 
     /// An attribute of the element that was opened last.
@@ -207,7 +207,7 @@ impl Builder {
     /// The element that was opened last ends.
     pub fn close(&mut self) {
         if self.open.len() > 1
-            && let Some(Open { id, .. }) = self.open.pop()
+            && let Some(OpenElement { id, .. }) = self.open.pop()
         {
             self.document.nodes[id as usize].end = self.document.nodes.len() as u32;
         }
@@ -295,7 +295,7 @@ impl Builder {
             let end = old.end - node + base;
             self.document.nodes.push(Node::new(parent, old.kind(), name, span).with_end(end));
             for declared in from.declared_by(id) {
-                self.document.declared.push(Declared { node: own, ..declared.clone() });
+                self.document.declared.push(DeclaredNamespace { node: own, ..declared.clone() });
             }
         }
         Ok(())

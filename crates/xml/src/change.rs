@@ -3,17 +3,17 @@
 use messages as msg;
 
 use crate::error::{PLACE, QueryError};
-use crate::eval::Run;
+use crate::eval::Evaluation;
 use crate::item::{Atom, Item};
 use crate::pace::Pace;
 use crate::path::Expr;
 use crate::query::{External, Parser, checked};
 use crate::tree::{Document, Kind, Name, NodeRef};
-use crate::write::{Edits, InsertPosition, Inserted};
+use crate::write::{Edits, InsertPosition, InsertedContent};
 
 /// Where new nodes go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum InsertPlace {
     First,
     Last,
     Before,
@@ -21,8 +21,8 @@ enum Place {
 }
 
 #[derive(Debug)]
-enum Action {
-    Insert { what: Expr, place: Place, target: Expr },
+enum ChangeAction {
+    Insert { what: Expr, place: InsertPlace, target: Expr },
     Delete(Expr),
     Replace { target: Expr, value: Expr },
 }
@@ -30,7 +30,7 @@ enum Action {
 /// A compiled change.
 #[derive(Debug)]
 pub struct Change {
-    action: Action,
+    action: ChangeAction,
     externals: Vec<External>,
     variables: usize,
     inserted: usize,
@@ -49,7 +49,7 @@ impl Change {
         let action = if parser.scan.eat_word("insert") {
             insertion(&mut parser)?
         } else if parser.scan.eat_word("delete") {
-            Action::Delete(parser.sequence()?)
+            ChangeAction::Delete(parser.sequence()?)
         } else if parser.scan.eat_words(&["replace", "value", "of"]) {
             replacement(&mut parser)?
         } else {
@@ -85,10 +85,10 @@ impl Change {
         externals: &[Option<Atom>],
         pace: &Pace<'_>,
     ) -> Result<String, QueryError> {
-        let mut run = Run::new(document, NodeRef::ROOT, externals, self.variables, pace);
+        let mut run = Evaluation::new(document, NodeRef::ROOT, externals, self.variables, pace);
         let mut edits = Edits::default();
         match &self.action {
-            Action::Delete(what) => {
+            ChangeAction::Delete(what) => {
                 for item in run.eval(what)? {
                     pace.step(32)?;
                     match own(&item) {
@@ -101,8 +101,10 @@ impl Change {
                     }
                 }
             }
-            Action::Replace { target, value } => replace(&mut edits, &mut run, target, value)?,
-            Action::Insert { what, place, target } => {
+            ChangeAction::Replace { target, value } => {
+                replace(&mut edits, &mut run, target, value)?
+            }
+            ChangeAction::Insert { what, place, target } => {
                 let target = run.eval(target)?;
                 let new = run.eval(what)?;
                 if let Some(node) = target.first().and_then(own) {
@@ -115,7 +117,7 @@ impl Change {
 }
 
 /// What stands behind `insert`.
-fn insertion(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
+fn insertion(parser: &mut Parser<'_>) -> Result<ChangeAction, QueryError> {
     parser.cdata = true;
     let what = parser.single()?;
     parser.cdata = false;
@@ -135,11 +137,11 @@ fn insertion(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
             [&PLACE, &"element(*,xdt:untyped) *"],
         ));
     }
-    Ok(Action::Insert { what, place, target })
+    Ok(ChangeAction::Insert { what, place, target })
 }
 
 /// What stands behind `replace value of`.
-fn replacement(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
+fn replacement(parser: &mut Parser<'_>) -> Result<ChangeAction, QueryError> {
     let target = parser.single()?;
     if target.is_many() {
         return Err(QueryError::of(msg::XQUERY_REPLACE_TARGET_MANY, [&PLACE, &"node *"]));
@@ -149,7 +151,7 @@ fn replacement(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
     if value.is_constructor() {
         return Err(QueryError::of(msg::XQUERY_REPLACE_CONSTRUCTED, [&PLACE]));
     }
-    Ok(Action::Replace { target, value })
+    Ok(ChangeAction::Replace { target, value })
 }
 
 /// A node of the document itself; what the query has made is nothing to change.
@@ -160,16 +162,16 @@ fn own(item: &Item) -> Option<NodeRef> {
     }
 }
 
-fn place(parser: &mut Parser<'_>) -> Result<Place, QueryError> {
+fn place(parser: &mut Parser<'_>) -> Result<InsertPlace, QueryError> {
     let scan = &mut parser.scan;
     let place = if scan.eat_words(&["as", "first", "into"]) {
-        Place::First
+        InsertPlace::First
     } else if scan.eat_words(&["as", "last", "into"]) || scan.eat_word("into") {
-        Place::Last
+        InsertPlace::Last
     } else if scan.eat_word("before") {
-        Place::Before
+        InsertPlace::Before
     } else if scan.eat_word("after") {
-        Place::After
+        InsertPlace::After
     } else {
         let near = scan.near();
         return Err(QueryError::of(msg::XQUERY_INSERT_PLACE, [&PLACE, &near]));
@@ -189,7 +191,7 @@ fn check_replace(document: &Document, node: NodeRef) -> Result<(), QueryError> {
 /// Gives a node another value.
 fn replace(
     edits: &mut Edits<'_>,
-    run: &mut Run<'_>,
+    run: &mut Evaluation<'_>,
     target: &Expr,
     value: &Expr,
 ) -> Result<(), QueryError> {
@@ -270,13 +272,13 @@ fn check_attributes(
 /// Puts items in at a place: nodes as they are, values as text with a blank between two of them.
 fn insert<'r>(
     edits: &mut Edits<'r>,
-    run: &'r Run<'_>,
+    run: &'r Evaluation<'_>,
     target: NodeRef,
-    place: Place,
+    place: InsertPlace,
     items: &[Item],
 ) -> Result<(), QueryError> {
     let document = run.document;
-    let beside = matches!(place, Place::Before | Place::After);
+    let beside = matches!(place, InsertPlace::Before | InsertPlace::After);
     let (mut list, mut attributes) = (Vec::new(), Vec::new());
     let mut after_atom = false;
     for item in items {
@@ -285,16 +287,16 @@ fn insert<'r>(
             Item::Node(node) if node.attribute > 0 => attributes.push((run.doc(*node), *node)),
             Item::Node(node) => match node.node {
                 0 => list.extend(
-                    run.doc(*node).children(0).map(|id| Inserted::Node(run.doc(*node), id)),
+                    run.doc(*node).children(0).map(|id| InsertedContent::Node(run.doc(*node), id)),
                 ),
                 id if run.doc(*node).is_empty_text(id) => {}
-                id => list.push(Inserted::Node(run.doc(*node), id)),
+                id => list.push(InsertedContent::Node(run.doc(*node), id)),
             },
             Item::Atom(atom) => {
                 let blank = if after_atom { " " } else { "" };
                 let text = format!("{blank}{}", atom.text());
                 if !text.is_empty() {
-                    list.push(Inserted::Text(text));
+                    list.push(InsertedContent::Text(text));
                 }
             }
         }
@@ -304,10 +306,10 @@ fn insert<'r>(
     let parent = if beside { document.node(target.node).parent } else { target.node };
     check_attributes(document, parent, beside, &attributes, run.pace)?;
     let spot = match place {
-        Place::First => InsertPosition::First(target.node),
-        Place::Last => InsertPosition::Last(target.node),
-        Place::Before => InsertPosition::Before(target.node),
-        Place::After => InsertPosition::After(target.node),
+        InsertPlace::First => InsertPosition::First(target.node),
+        InsertPlace::Last => InsertPosition::Last(target.node),
+        InsertPlace::Before => InsertPosition::Before(target.node),
+        InsertPlace::After => InsertPosition::After(target.node),
     };
     edits.inserted = Some((spot, list));
     edits.attributes = Some((parent, attributes));

@@ -26,8 +26,8 @@ type Items = Vec<Item>;
 const MOST: usize = 10_000_000;
 
 /// What a query has given.
-pub struct Answer<'d> {
-    run: Run<'d>,
+pub struct QueryAnswer<'d> {
+    run: Evaluation<'d>,
     items: Items,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Focus {
 }
 
 /// A run of a query.
-pub(crate) struct Run<'d> {
+pub(crate) struct Evaluation<'d> {
     pub document: &'d Document,
     /// The elements that the query has made, each with what stands in it.
     pub made: Vec<Document>,
@@ -50,7 +50,7 @@ pub(crate) struct Run<'d> {
     focus: Focus,
 }
 
-impl Answer<'_> {
+impl QueryAnswer<'_> {
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -107,16 +107,16 @@ impl Answer<'_> {
     }
 }
 
-impl<'d> Run<'d> {
+impl<'d> Evaluation<'d> {
     pub fn new(
         document: &'d Document,
         from: NodeRef,
         externals: &'d [Option<Atom>],
         variables: usize,
         pace: &'d Pace<'d>,
-    ) -> Run<'d> {
+    ) -> Evaluation<'d> {
         let focus = Focus { item: Item::Node(from), position: 1, last: 1 };
-        Run {
+        Evaluation {
             document,
             made: Vec::new(),
             pace,
@@ -127,9 +127,9 @@ impl<'d> Run<'d> {
     }
 
     /// What an expression gives.
-    pub fn answer(mut self, expr: &Expr) -> Result<Answer<'d>, QueryError> {
+    pub fn answer(mut self, expr: &Expr) -> Result<QueryAnswer<'d>, QueryError> {
         let items = self.eval(expr)?;
-        Ok(Answer { run: self, items })
+        Ok(QueryAnswer { run: self, items })
     }
 
     pub fn focus(&self) -> &Focus {

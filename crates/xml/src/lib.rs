@@ -23,11 +23,11 @@ mod write;
 pub use binary::Encoding;
 pub use change::Change;
 pub use error::{QueryError, ReadError};
-pub use eval::Answer;
+pub use eval::QueryAnswer;
 pub use item::Atom;
 pub use pace::{Pace, watched};
 pub use query::{External, Query};
-pub use read::{Source, Whitespace, is_xml, read};
+pub use read::{TextSource, Whitespace, is_xml, read};
 pub use tree::{Document, NodeRef};
 
 /// Most elements in one another, and most nested parts of a query.

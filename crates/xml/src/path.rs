@@ -39,7 +39,7 @@ pub(crate) enum Test {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Axis {
         axis: Axis,
         test: Test,
@@ -94,7 +94,7 @@ pub(crate) enum Leaf {
 
 /// What stands in an element, or in the value of an attribute.
 #[derive(Clone, Debug)]
-pub(crate) enum Content {
+pub(crate) enum ContentPart {
     Text(String),
     Value(Expr),
     Element(Constructor),
@@ -107,8 +107,8 @@ pub(crate) enum Content {
 pub(crate) struct Constructor {
     pub name: Name,
     pub spaces: Vec<(CompactString, CompactString)>,
-    pub attributes: Vec<(Name, Vec<Content>)>,
-    pub content: Vec<Content>,
+    pub attributes: Vec<(Name, Vec<ContentPart>)>,
+    pub content: Vec<ContentPart>,
 }
 
 /// A function of the list as a query calls it.
@@ -133,7 +133,7 @@ pub(crate) enum Expr {
     Sequence(Vec<Expr>),
     Root,
     Context,
-    Path(Box<Expr>, Vec<Step>),
+    Path(Box<Expr>, Vec<PathStep>),
     Filter(Box<Expr>, Vec<Expr>),
     Union(Box<Expr>, Box<Expr>),
     Or(Vec<Expr>),
@@ -179,7 +179,7 @@ impl Expr {
     /// Whether it may give more than one item, as far as can be told before it runs.
     pub(crate) fn is_many(&self) -> bool {
         match self {
-            Expr::Path(start, steps) => start.is_many() || steps.iter().any(Step::is_many),
+            Expr::Path(start, steps) => start.is_many() || steps.iter().any(PathStep::is_many),
             Expr::Filter(of, predicates) => {
                 of.is_many() && !predicates.iter().any(Expr::is_one_place)
             }
@@ -206,14 +206,14 @@ impl Expr {
     }
 }
 
-impl Step {
+impl PathStep {
     fn is_many(&self) -> bool {
         match self {
-            Step::Each(e) => e.is_many(),
-            Step::Axis { predicates, .. } if predicates.iter().any(Expr::is_one_place) => false,
-            Step::Axis { axis: Axis::Itself | Axis::Parent, .. } => false,
-            Step::Axis { axis: Axis::Attribute, test, .. } => !matches!(test, Test::Name(_)),
-            Step::Axis { .. } => true,
+            PathStep::Each(e) => e.is_many(),
+            PathStep::Axis { predicates, .. } if predicates.iter().any(Expr::is_one_place) => false,
+            PathStep::Axis { axis: Axis::Itself | Axis::Parent, .. } => false,
+            PathStep::Axis { axis: Axis::Attribute, test, .. } => !matches!(test, Test::Name(_)),
+            PathStep::Axis { .. } => true,
         }
     }
 }

@@ -14,10 +14,10 @@ use messages as msg;
 
 use crate::MAX_DEPTH;
 use crate::error::{PLACE, QueryError};
-use crate::eval::{Answer, Run};
+use crate::eval::{Evaluation, QueryAnswer};
 use crate::item::Atom;
 use crate::pace::Pace;
-use crate::path::{Arithmetic, Axis, Compare, Expr, Step, Test};
+use crate::path::{Arithmetic, Axis, Compare, Expr, PathStep, Test};
 use crate::read::is_xml;
 use crate::scan::Scan;
 use crate::tree::{Document, NodeRef};
@@ -66,8 +66,8 @@ impl Query {
         from: NodeRef,
         externals: &'d [Option<Atom>],
         pace: &'d Pace<'d>,
-    ) -> Result<Answer<'d>, QueryError> {
-        Run::new(document, from, externals, self.variables, pace).answer(&self.expr)
+    ) -> Result<QueryAnswer<'d>, QueryError> {
+        Evaluation::new(document, from, externals, self.variables, pace).answer(&self.expr)
     }
 
     /// What it asks of its surroundings, in the order of the values that a run is given.
@@ -396,6 +396,6 @@ impl<'t> Parser<'t> {
     }
 }
 
-fn anywhere() -> Step {
-    Step::Axis { axis: Axis::DescendantOrSelf, test: Test::Any, predicates: Vec::new() }
+fn anywhere() -> PathStep {
+    PathStep::Axis { axis: Axis::DescendantOrSelf, test: Test::Any, predicates: Vec::new() }
 }

@@ -23,7 +23,7 @@ use refused::{check_encoding, failed};
 
 /// What the text came as: its declaration may only name an encoding that this could have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum TextSource {
     /// nvarchar.
     Wide,
     /// varchar.
@@ -49,13 +49,13 @@ const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 /// The 9400s; 6335 elements in too many others, 6359 a DTD.
 pub fn read(
     text: &str,
-    source: Source,
+    source: TextSource,
     whitespace: Whitespace,
     pace: &Pace<'_>,
 ) -> Result<Document, ReadError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_comments = true;
-    let mut reading = Reading {
+    let mut reading = DocumentReader {
         text,
         whitespace,
         pace,
@@ -104,7 +104,7 @@ impl From<BuildError> for ReadError {
 }
 
 /// An element that is open.
-struct Open {
+struct OpenElement {
     /// Its xml:space keeps white space.
     keeps: bool,
     /// Where its namespaces begin.
@@ -113,12 +113,12 @@ struct Open {
 
 /// The names of a tag's attributes, as they are written.
 #[derive(Default)]
-struct Seen<'a> {
+struct SeenAttributes<'a> {
     few: Vec<&'a [u8]>,
     many: HashSet<&'a [u8]>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> SeenAttributes<'a> {
     /// False for a name that was there before.
     fn add(&mut self, name: &'a [u8]) -> bool {
         if self.few.len() < 16 {
@@ -133,21 +133,21 @@ impl<'a> Seen<'a> {
     }
 }
 
-struct Reading<'t> {
+struct DocumentReader<'t> {
     text: &'t str,
     whitespace: Whitespace,
     pace: &'t Pace<'t>,
     built: Builder,
     spaces: Spaces,
     /// The elements that are open, the outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     /// Where the text that is being read begins.
     run: usize,
     /// Some of it is more than white space, or was written as a reference or CDATA.
     solid: bool,
 }
 
-impl Reading<'_> {
+impl DocumentReader<'_> {
     fn error(&self, message: Message<2>, at: usize) -> ReadError {
         ReadError::at(message, self.text, at)
     }
@@ -329,7 +329,7 @@ impl Reading<'_> {
             let name = self.built.named(name)?;
             self.built.attribute(name, value)?;
         }
-        self.open.push(Open { keeps, spaces });
+        self.open.push(OpenElement { keeps, spaces });
         self.run = self.built.text_mark();
         Ok(())
     }
@@ -343,7 +343,7 @@ impl Reading<'_> {
         end: usize,
     ) -> Result<Vec<(&'a str, Span)>, ReadError> {
         let mut given: Vec<(&'a str, Span)> = Vec::new();
-        let mut seen = Seen::default();
+        let mut seen = SeenAttributes::default();
         let written: &'a [u8] = tag;
         for attribute in tag.attributes().with_checks(false) {
             let attribute = attribute.map_err(|e| self.bad_attribute(&e, start, end))?;

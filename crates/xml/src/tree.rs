@@ -101,7 +101,7 @@ pub(crate) struct Attribute {
 
 /// A namespace that an element's tag declares.
 #[derive(Clone, Debug)]
-pub(crate) struct Declared {
+pub(crate) struct DeclaredNamespace {
     pub node: u32,
     pub prefix: CompactString,
     pub uri: CompactString,
@@ -132,7 +132,7 @@ pub struct Document {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) names: Vec<Name>,
     /// In the order of their nodes.
-    pub(crate) declared: Vec<Declared>,
+    pub(crate) declared: Vec<DeclaredNamespace>,
     /// The values of attributes, and what is no element.
     pub(crate) text: String,
     /// Of the first so many nodes only the tags are there, not what else stands in them: the
@@ -159,7 +159,7 @@ impl Document {
         self.nodes.capacity() * size_of::<Node>()
             + self.attributes.capacity() * size_of::<Attribute>()
             + self.names.capacity() * size_of::<Name>()
-            + self.declared.capacity() * size_of::<Declared>()
+            + self.declared.capacity() * size_of::<DeclaredNamespace>()
             + self.text.capacity()
     }
 
@@ -254,7 +254,7 @@ impl Document {
     }
 
     /// What the tag of an element declares.
-    pub(crate) fn declared_by(&self, id: u32) -> &[Declared] {
+    pub(crate) fn declared_by(&self, id: u32) -> &[DeclaredNamespace] {
         if self.declared.is_empty() {
             return &[];
         }

@@ -74,7 +74,7 @@ pub(crate) enum InsertPosition {
 
 /// What is put in.
 #[derive(Debug)]
-pub(crate) enum Inserted<'e> {
+pub(crate) enum InsertedContent<'e> {
     Node(&'e Document, u32),
     Text(String),
 }
@@ -86,7 +86,7 @@ pub(crate) struct Edits<'e> {
     pub gone: HashSet<NodeRef>,
     /// The value of a node or attribute.
     pub replaced: Option<(NodeRef, String)>,
-    pub inserted: Option<(InsertPosition, Vec<Inserted<'e>>)>,
+    pub inserted: Option<(InsertPosition, Vec<InsertedContent<'e>>)>,
     /// Attributes for an element: the first comes behind its first one, its namespaces counted, the
     /// second behind its second one, and so on.
     pub attributes: Option<(u32, Vec<(&'e Document, NodeRef)>)>,
@@ -124,7 +124,7 @@ pub(crate) struct Writer<'p> {
 }
 
 /// An element whose end tag is still to be written.
-struct Open {
+struct OpenElement {
     id: u32,
     end: u32,
     spaces: usize,
@@ -208,7 +208,7 @@ impl<'p> Writer<'p> {
         Ok(())
     }
 
-    fn end_tag(&mut self, document: &Document, open: &Open) {
+    fn end_tag(&mut self, document: &Document, open: &OpenElement) {
         self.spaces.back_to(open.spaces);
         if document.is_element(open.id) {
             self.out.push_str("</");
@@ -225,8 +225,10 @@ impl<'p> Writer<'p> {
         }
         for inserted in list {
             match inserted {
-                Inserted::Node(document, id) => self.node(document, *id, &Edits::default())?,
-                Inserted::Text(text) => escape_text(text, &mut self.out, self.pace)?,
+                InsertedContent::Node(document, id) => {
+                    self.node(document, *id, &Edits::default())?
+                }
+                InsertedContent::Text(text) => escape_text(text, &mut self.out, self.pace)?,
             }
         }
         Ok(())
@@ -234,7 +236,7 @@ impl<'p> Writer<'p> {
 
     /// A node and all that stands in it.
     pub fn node(&mut self, document: &Document, id: u32, edits: &Edits<'_>) -> Result<(), Stopped> {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenElement> = Vec::new();
         let (mut at, end) = (id, document.node(id).end);
         loop {
             // What ends here.
@@ -268,7 +270,7 @@ impl<'p> Writer<'p> {
                         self.out.push('>');
                     }
                     self.put_in(InsertPosition::First(at), edits)?;
-                    open.push(Open { id: at, end: node.end, spaces });
+                    open.push(OpenElement { id: at, end: node.end, spaces });
                 }
                 _ => {
                     self.leaf(document, at, edits)?;
@@ -372,7 +374,7 @@ impl Document {
         }
         writer.node(self, at.node, &Edits::default())?;
         for id in around {
-            writer.end_tag(self, &Open { id, end: 0, spaces: 0 });
+            writer.end_tag(self, &OpenElement { id, end: 0, spaces: 0 });
         }
         Ok(writer.finish())
     }
@@ -386,7 +388,7 @@ impl Document {
         let (depth, attribute) = place.split_once('/')?;
         let (depth, attribute) = (depth.parse::<u32>().ok()?, attribute.parse::<u32>().ok()?);
         let mut document =
-            crate::read(text, crate::Source::Wide, crate::Whitespace::Kept, pace).ok()?;
+            crate::read(text, crate::TextSource::Wide, crate::Whitespace::Kept, pace).ok()?;
         // The root is partial too: what stands beside is not there. Each one around is the only
         // child of the one before.
         document.partial = depth + 1;

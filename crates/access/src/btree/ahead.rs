@@ -8,7 +8,7 @@
 
 use super::BTree;
 use super::cursor::Direction;
-use super::descend::{Fence, Target};
+use super::descend::{Fence, LeafTarget};
 use super::node::{check_node, inner_entry};
 use crate::error::AccessError;
 use pages::{PageId, PageRef};
@@ -87,16 +87,16 @@ impl LeafAhead {
         let fence = self.beyond.take().unwrap_or_default();
         let forward = self.direction == Direction::Forward;
         let target = match (fence.get(), forward) {
-            (Some(key), true) => Target::Key(key),
-            (Some(key), false) => Target::Before(key),
+            (Some(key), true) => LeafTarget::Key(key),
+            (Some(key), false) => LeafTarget::Before(key),
             (None, true) => match lower {
-                Bound::Unbounded => Target::First,
-                Bound::Included(key) | Bound::Excluded(key) => Target::Key(key),
+                Bound::Unbounded => LeafTarget::First,
+                Bound::Included(key) | Bound::Excluded(key) => LeafTarget::Key(key),
             },
             (None, false) => match upper {
-                Bound::Unbounded => Target::Last,
-                Bound::Included(key) => Target::Key(key),
-                Bound::Excluded(key) => Target::Before(key),
+                Bound::Unbounded => LeafTarget::Last,
+                Bound::Included(key) => LeafTarget::Key(key),
+                Bound::Excluded(key) => LeafTarget::Before(key),
             },
         };
         let end = match if forward { upper } else { lower } {
@@ -135,7 +135,7 @@ impl BTree {
             }
             // A tree of one leaf.
             let Some(page) = &parent else { return Ok(0) };
-            let (leaf, _) = inner_entry(page, Self::slot_of(page, Target::Key(key))?)?;
+            let (leaf, _) = inner_entry(page, Self::slot_of(page, LeafTarget::Key(key))?)?;
             if leaves.last() != Some(&leaf) {
                 leaves.push(leaf);
             }
@@ -158,7 +158,7 @@ impl BTree {
             return Ok(None);
         }
         while page.level() > 1 {
-            let slot = Self::slot_of(&page, Target::Key(key))?;
+            let slot = Self::slot_of(&page, LeafTarget::Key(key))?;
             if slot + 1 < page.slot_count() {
                 beyond.set(Some(inner_entry(&page, slot + 1)?.1));
             }
@@ -175,7 +175,7 @@ impl BTree {
     /// `end`.
     fn leaves_beside(
         &self,
-        target: Target<'_>,
+        target: LeafTarget<'_>,
         direction: Direction,
         end: Option<&[u8]>,
         leaves: &mut VecDeque<PageId>,

@@ -22,10 +22,10 @@
 //! way down always. No read of a page and no wait comes of a copy.
 
 use super::BTree;
-use super::descend::{Fence, Route, Target};
+use super::descend::{DescentRoute, Fence, LeafTarget};
 use super::node::{check_node, inner_entry};
 use super::search::{Between, child_between, child_from, lower_bound_between};
-use super::ways::Found;
+use super::ways::FoundEntry;
 use crate::batch::RowBatch;
 use crate::error::AccessError;
 use crate::snapshot::ReadMode;
@@ -77,7 +77,7 @@ pub struct Beside {
     /// Which of them is replaced next.
     next: usize,
     /// The separators around the node that the way down has come to.
-    route: Route,
+    route: DescentRoute,
     descents: u64,
 }
 
@@ -90,7 +90,7 @@ impl Default for Beside {
             most: 1,
             met: Vec::new(),
             next: 0,
-            route: Route::default(),
+            route: DescentRoute::default(),
             descents: 0,
         }
     }
@@ -189,7 +189,7 @@ impl BTree {
         &self,
         beside: &mut Beside,
         key: &[u8],
-    ) -> Result<Found<PageRef<'_>>, AccessError> {
+    ) -> Result<FoundEntry<PageRef<'_>>, AccessError> {
         if PageTrace::is_on() {
             // A lookup has as many pages as the tree has levels.
             return self.place_to_read(key);
@@ -214,10 +214,10 @@ impl BTree {
         &self,
         beside: &mut Beside,
         key: &[u8],
-    ) -> Result<Found<PageRef<'_>>, AccessError> {
+    ) -> Result<FoundEntry<PageRef<'_>>, AccessError> {
         beside.descents += 1;
         if beside.descents <= FEW {
-            let (leaf, between) = self.descend_read_between(Target::Key(key), None)?;
+            let (leaf, between) = self.descend_read_between(LeafTarget::Key(key), None)?;
             let (slot, found) = lower_bound_between(&leaf, key, between)?;
             return Ok((leaf, slot, found));
         }

@@ -8,7 +8,7 @@ use pages::{Page, PageId, PageType};
 use std::collections::HashSet;
 
 /// A node to visit: what its parent says of it.
-struct Visit {
+struct NodeVisit {
     id: PageId,
     level: Option<u8>,
     low: Option<Vec<u8>>,
@@ -35,7 +35,7 @@ impl BTree {
         let mut report = CheckReport::default();
         let mut seen = HashSet::new();
         let mut levels: Vec<Level> = Vec::new();
-        let mut todo = vec![Visit { id: self.root, level: None, low: None, high: None }];
+        let mut todo = vec![NodeVisit { id: self.root, level: None, low: None, high: None }];
         let mut visits = 0;
         while let Some(visit) = todo.pop() {
             visits += 1;
@@ -75,10 +75,10 @@ impl BTree {
     fn check_node(
         &self,
         page: &Page,
-        visit: &Visit,
+        visit: &NodeVisit,
         report: &mut CheckReport,
         levels: &mut Vec<Level>,
-        todo: &mut Vec<Visit>,
+        todo: &mut Vec<NodeVisit>,
     ) -> Result<(), AccessError> {
         let id = page.id();
         if page.root().is_none() {
@@ -108,7 +108,7 @@ impl BTree {
                     page,
                     slot,
                     key,
-                    children.last().and_then(|v: &Visit| v.low.as_deref()),
+                    children.last().and_then(|v: &NodeVisit| v.low.as_deref()),
                     visit,
                     report,
                 );
@@ -117,7 +117,7 @@ impl BTree {
                 last.high.clone_from(&low);
             }
             let level = Some(page.level() - 1);
-            children.push(Visit { id: child, level, low, high: visit.high.clone() });
+            children.push(NodeVisit { id: child, level, low, high: visit.high.clone() });
         }
         // The leftmost is taken from the stack first, so each level is met from left to right.
         todo.extend(children.into_iter().rev());
@@ -140,7 +140,7 @@ fn check_links(page: &Page, report: &mut CheckReport, levels: &mut Vec<Level>) {
     *level = Level { last: page.id(), next: page.next() };
 }
 
-fn check_leaf(page: &Page, visit: &Visit, report: &mut CheckReport) -> Result<(), AccessError> {
+fn check_leaf(page: &Page, visit: &NodeVisit, report: &mut CheckReport) -> Result<(), AccessError> {
     let mut last: Option<&[u8]> = None;
     for slot in 0..page.slot_count() {
         let entry = leaf_entry(page, slot)?;
@@ -156,7 +156,7 @@ fn check_order(
     slot: u16,
     key: &[u8],
     last: Option<&[u8]>,
-    visit: &Visit,
+    visit: &NodeVisit,
     report: &mut CheckReport,
 ) {
     if last.is_some_and(|last| last >= key) {

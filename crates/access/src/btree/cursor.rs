@@ -9,10 +9,10 @@
 
 use super::BTree;
 use super::ahead::LeafAhead;
-use super::descend::{Route, Target};
+use super::descend::{DescentRoute, LeafTarget};
 use super::node::{leaf_entry, leaf_key};
 use super::search::{lower_bound, upper_bound};
-use super::ways::Found;
+use super::ways::FoundEntry;
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
 use crate::snapshot::ReadMode;
@@ -28,7 +28,7 @@ pub enum Direction {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum CursorState {
     /// Find the place by the bound that moves along.
     Seek,
     /// The same, which leads to the leaf that was read last: there is more of the range on it.
@@ -77,10 +77,10 @@ pub struct Cursor {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     direction: Direction,
-    state: State,
+    state: CursorState,
     /// Between the place where the last batch was looked for and its leaf.
     passed: PassedLeaves,
-    route: Route,
+    route: DescentRoute,
     ahead: LeafAhead,
     /// Searches by key in a row that found no further row.
     misses: u32,
@@ -107,9 +107,9 @@ impl Cursor {
             lower: lower.map(<[u8]>::to_vec),
             upper: upper.map(<[u8]>::to_vec),
             direction,
-            state: State::Seek,
+            state: CursorState::Seek,
             passed: PassedLeaves::None,
-            route: Route::default(),
+            route: DescentRoute::default(),
             ahead: LeafAhead::new(direction),
             misses: 0,
             most: u16::MAX,
@@ -165,13 +165,13 @@ impl Cursor {
     ) -> Result<bool, AccessError> {
         batch.clear();
         self.passed = PassedLeaves::None;
-        while !matches!(self.state, State::End) {
+        while !matches!(self.state, CursorState::End) {
             match self.direction {
                 Direction::Forward => self.leaf_forward(mode, batch)?,
                 Direction::Backward => self.leaf_backward(mode, batch)?,
             }
             // A leaf counts once, however many times it is read.
-            if !matches!(self.state, State::Rest | State::End) {
+            if !matches!(self.state, CursorState::Rest | CursorState::End) {
                 self.ahead.read_one(&self.tree, &self.lower, &self.upper);
             }
             resolve_batch(&self.tree.space.store, batch, mode, true)?;
@@ -190,7 +190,7 @@ impl Cursor {
         batch: &mut RowBatch,
     ) -> Result<(), AccessError> {
         let (mut next, mut unreadable) = (None, None);
-        if let State::Next(neighbour) = self.state {
+        if let CursorState::Next(neighbour) = self.state {
             match neighbour.read(&self.tree) {
                 Ok(found) => {
                     if found.is_some() {
@@ -205,7 +205,7 @@ impl Cursor {
         let page = match next {
             Some(page) => page,
             None => {
-                if !matches!(self.state, State::Rest) {
+                if !matches!(self.state, CursorState::Rest) {
                     self.ahead.lost();
                 }
                 self.passed = PassedLeaves::None;
@@ -231,12 +231,17 @@ impl Cursor {
         let end = begin + portion(&mut self.most, rest - begin);
         copy_rows(&page, begin, end, mode, batch)?;
         self.state = if end < rest {
-            State::Rest
+            CursorState::Rest
         } else if last || page.next().is_none() {
-            State::End
+            CursorState::End
         } else {
             let freed = self.tree.space.store.freed_count(self.tree.unit_id());
-            State::Next(Neighbour { page: page.next(), from: page.id(), lsn: page.lsn(), freed })
+            CursorState::Next(Neighbour {
+                page: page.next(),
+                from: page.id(),
+                lsn: page.lsn(),
+                freed,
+            })
         };
         if end > begin {
             let key = leaf_key(page.slot(end - 1)?)
@@ -253,9 +258,9 @@ impl Cursor {
         batch: &mut RowBatch,
     ) -> Result<(), AccessError> {
         let target = match &self.upper {
-            Bound::Unbounded => Target::Last,
-            Bound::Included(k) => Target::Key(k),
-            Bound::Excluded(k) => Target::Before(k),
+            Bound::Unbounded => LeafTarget::Last,
+            Bound::Included(k) => LeafTarget::Key(k),
+            Bound::Excluded(k) => LeafTarget::Before(k),
         };
         let page = self.tree.descend_read(target, Some(&mut self.route))?;
         self.tree.space.store.note_ghosts(&page);
@@ -264,17 +269,17 @@ impl Cursor {
         let begin = end - portion(&mut self.most, end - rest);
         copy_rows(&page, begin, end, mode, batch)?;
         batch.reverse();
-        self.state = State::End;
+        self.state = CursorState::End;
         if begin > rest {
             let key = leaf_key(page.slot(begin)?)
                 .ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
             move_bound(&mut self.upper, key);
-            self.state = State::Rest;
+            self.state = CursorState::Rest;
         } else if begin == 0
             && let Some(low) = self.route.low.get()
         {
             move_bound(&mut self.upper, low);
-            self.state = State::Seek;
+            self.state = CursorState::Seek;
         }
         Ok(())
     }
@@ -291,11 +296,11 @@ fn portion(most: &mut u16, slots: u16) -> u16 {
 fn seek<'t>(
     tree: &'t BTree,
     lower: &Bound<Vec<u8>>,
-    route: &mut Route,
+    route: &mut DescentRoute,
 ) -> Result<PageRef<'t>, AccessError> {
     let target = match lower {
-        Bound::Unbounded => Target::First,
-        Bound::Included(k) | Bound::Excluded(k) => Target::Key(k),
+        Bound::Unbounded => LeafTarget::First,
+        Bound::Included(k) | Bound::Excluded(k) => LeafTarget::Key(k),
     };
     tree.descend_read(target, Some(route))
 }
@@ -419,7 +424,7 @@ impl BTree {
     /// The reader's version of the entry at a place that was looked for.
     pub(super) fn copy_found(
         &self,
-        (leaf, slot, found): Found<PageRef<'_>>,
+        (leaf, slot, found): FoundEntry<PageRef<'_>>,
         key: &[u8],
         mode: ReadMode<'_>,
         batch: &mut RowBatch,

@@ -13,7 +13,7 @@ use pages::{Page, PageMut, PageRef};
 
 /// Which leaf a descent looks for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Target<'a> {
+pub(crate) enum LeafTarget<'a> {
     First,
     Last,
     /// The leaf where the key is or would be.
@@ -43,14 +43,14 @@ impl Fence {
 
 /// What a descent learns on its way.
 #[derive(Debug, Default)]
-pub(crate) struct Route {
+pub(crate) struct DescentRoute {
     /// The leaf's keys are `>= low` ...
     pub low: Fence,
     /// ... and `< high`.
     pub high: Fence,
 }
 
-impl Route {
+impl DescentRoute {
     pub(crate) fn clear(&mut self) {
         self.low.set(None);
         self.high.set(None);
@@ -68,7 +68,7 @@ impl Route {
 }
 
 impl BTree {
-    pub(crate) fn slot_of(page: &Page, target: Target<'_>) -> Result<u16, AccessError> {
+    pub(crate) fn slot_of(page: &Page, target: LeafTarget<'_>) -> Result<u16, AccessError> {
         Self::slot_between(page, target, &mut Between::default())
     }
 
@@ -76,22 +76,22 @@ impl BTree {
     #[inline]
     fn slot_between(
         page: &Page,
-        target: Target<'_>,
+        target: LeafTarget<'_>,
         between: &mut Between,
     ) -> Result<u16, AccessError> {
         match target {
-            Target::First => Ok(0),
-            Target::Last => Ok(page.slot_count().saturating_sub(1)),
-            Target::Key(key) => child_between(page, key, between),
-            Target::Before(key) => child_before(page, key),
+            LeafTarget::First => Ok(0),
+            LeafTarget::Last => Ok(page.slot_count().saturating_sub(1)),
+            LeafTarget::Key(key) => child_between(page, key, between),
+            LeafTarget::Before(key) => child_before(page, key),
         }
     }
 
     /// The leaf, with a shared latch.
     pub(crate) fn descend_read(
         &self,
-        target: Target<'_>,
-        route: Option<&mut Route>,
+        target: LeafTarget<'_>,
+        route: Option<&mut DescentRoute>,
     ) -> Result<PageRef<'_>, AccessError> {
         Ok(self.descend_read_between(target, route)?.0)
     }
@@ -99,8 +99,8 @@ impl BTree {
     /// As [`BTree::descend_read`], with a hint for the search in the leaf.
     pub(crate) fn descend_read_between(
         &self,
-        target: Target<'_>,
-        mut route: Option<&mut Route>,
+        target: LeafTarget<'_>,
+        mut route: Option<&mut DescentRoute>,
     ) -> Result<(PageRef<'_>, Between), AccessError> {
         let mut between = Between::default();
         if let Some(r) = route.as_deref_mut() {
@@ -125,7 +125,7 @@ impl BTree {
     pub(crate) fn descend_write(
         &self,
         key: &[u8],
-        route: Option<&mut Route>,
+        route: Option<&mut DescentRoute>,
     ) -> Result<PageMut<'_>, AccessError> {
         Ok(self.descend_write_between(key, route)?.0)
     }
@@ -134,7 +134,7 @@ impl BTree {
     pub(crate) fn descend_write_between(
         &self,
         key: &[u8],
-        mut route: Option<&mut Route>,
+        mut route: Option<&mut DescentRoute>,
     ) -> Result<(PageMut<'_>, Between), AccessError> {
         loop {
             let mut between = Between::default();

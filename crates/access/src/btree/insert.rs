@@ -6,7 +6,7 @@
 
 use super::node::{LEAF_HEAD, MAX_ENTRY_LEN, MAX_KEY_LEN, leaf_entry, leaf_key};
 use super::search::lower_bound;
-use super::{BTree, descend::Route};
+use super::{BTree, descend::DescentRoute};
 use crate::error::{AccessError, corrupt};
 use crate::record::with_record;
 use crate::{Outcome, RowName, Writer};
@@ -17,7 +17,7 @@ use pages::{Page, RecordBuilder, SLOT_SIZE};
 const FULL: usize = 100;
 
 /// What is known of the place of a new entry.
-enum Place {
+enum EntryPlace {
     /// It goes into this slot.
     New(u16),
     /// A dead ghost with the same key is in this slot and takes the new row.
@@ -48,10 +48,10 @@ impl BTree {
                 return Ok(Outcome::Locked);
             }
             let need = match place {
-                Place::Wait(txn) => return Ok(Outcome::Wait(txn)),
-                Place::Duplicate => return Ok(Outcome::Duplicate),
-                Place::New(_) => size + SLOT_SIZE,
-                Place::Reuse(slot) => size.saturating_sub(leaf.slot(slot)?.len()),
+                EntryPlace::Wait(txn) => return Ok(Outcome::Wait(txn)),
+                EntryPlace::Duplicate => return Ok(Outcome::Duplicate),
+                EntryPlace::New(_) => size + SLOT_SIZE,
+                EntryPlace::Reuse(slot) => size.saturating_sub(leaf.slot(slot)?.len()),
             };
             if need > leaf.free_bytes() {
                 drop(leaf);
@@ -60,7 +60,7 @@ impl BTree {
             }
             return with_record(|rec| {
                 match place {
-                    Place::New(slot) => {
+                    EntryPlace::New(slot) => {
                         rec.insert_in((self.root, leaf.page_id()), slot, key, value)?
                     }
                     _ => {
@@ -87,7 +87,7 @@ impl BTree {
         fill: u8,
     ) -> Result<(usize, Outcome<()>), AccessError> {
         let spare = pages::PAGE_SIZE * (FULL - usize::from(fill.clamp(1, 100))) / FULL;
-        let mut route = Route::default();
+        let mut route = DescentRoute::default();
         let mut done = 0;
         while done < rows.len() {
             let key = rows[done].0;
@@ -103,8 +103,8 @@ impl BTree {
             })?;
             drop(leaf);
             match stop {
-                Stop::Room(need) if done == before => self.make_room(key, need)?,
-                Stop::Outcome(outcome) if done == before => return Ok((done, outcome)),
+                InsertStop::Room(need) if done == before => self.make_room(key, need)?,
+                InsertStop::Outcome(outcome) if done == before => return Ok((done, outcome)),
                 _ => {}
             }
         }
@@ -119,9 +119,9 @@ impl BTree {
         rec: &mut RecordBuilder,
         leaf: &Page,
         rows: &[(&[u8], &[u8])],
-        route: &Route,
+        route: &DescentRoute,
         spare: usize,
-    ) -> Result<(usize, Stop), AccessError> {
+    ) -> Result<(usize, InsertStop), AccessError> {
         rec.change().keep_to(w.room());
         rec.root(self.root)?;
         rec.page(leaf.id());
@@ -136,33 +136,33 @@ impl BTree {
             check_lengths(key, value)?;
             let outside = route.high.get().is_some_and(|high| key >= high);
             if i > 0 && (outside || key <= rows[i - 1].0) {
-                return Ok((i, Stop::NextLeaf));
+                return Ok((i, InsertStop::NextLeaf));
             }
             let size = LEAF_HEAD + key.len() + value.len();
             let place = find_place(leaf, key, w)?;
             if lockers && self.is_locked(w, leaf, &place, key)? {
-                return Ok((i, Stop::Outcome(Outcome::Locked)));
+                return Ok((i, InsertStop::Outcome(Outcome::Locked)));
             }
             let need = match place {
-                Place::Wait(txn) => return Ok((i, Stop::Outcome(Outcome::Wait(txn)))),
-                Place::Duplicate => return Ok((i, Stop::Outcome(Outcome::Duplicate))),
-                Place::New(_) => size + SLOT_SIZE,
-                Place::Reuse(slot) => size.saturating_sub(leaf.slot(slot)?.len()),
+                EntryPlace::Wait(txn) => return Ok((i, InsertStop::Outcome(Outcome::Wait(txn)))),
+                EntryPlace::Duplicate => return Ok((i, InsertStop::Outcome(Outcome::Duplicate))),
+                EntryPlace::New(_) => size + SLOT_SIZE,
+                EntryPlace::Reuse(slot) => size.saturating_sub(leaf.slot(slot)?.len()),
             };
             let keep = if used == 0 { 0 } else { spare };
             if need + keep > free {
-                return Ok((i, Stop::Room(need + keep)));
+                return Ok((i, InsertStop::Room(need + keep)));
             }
             let most = key.len() + 2 * (value.len() + pages::MAX_SLOT_LEN.min(size));
             if !rec.can_take(most) || !rec.should_take(size) {
-                return Ok((i, Stop::NextLeaf));
+                return Ok((i, InsertStop::NextLeaf));
             }
             add_entry(rec, leaf, &place, new, key, value)?;
-            new += u16::from(matches!(place, Place::New(_)));
+            new += u16::from(matches!(place, EntryPlace::New(_)));
             used += 1;
             free -= need;
         }
-        Ok((rows.len(), Stop::NextLeaf))
+        Ok((rows.len(), InsertStop::NextLeaf))
     }
 }
 
@@ -172,16 +172,16 @@ impl BTree {
         &self,
         w: &mut dyn Writer,
         leaf: &Page,
-        place: &Place,
+        place: &EntryPlace,
         key: &[u8],
     ) -> Result<bool, AccessError> {
         match *place {
-            Place::New(slot) => {
+            EntryPlace::New(slot) => {
                 let next = self.next_key(leaf, slot)?;
                 let next = next.as_deref().map_or(RowName::End, RowName::Key);
                 Ok(w.gap_locked(self.unit_id(), key, next))
             }
-            Place::Reuse(slot) if leaf_entry(leaf, slot)?.header.txn != w.txn() => {
+            EntryPlace::Reuse(slot) if leaf_entry(leaf, slot)?.header.txn != w.txn() => {
                 Ok(w.row_locked(self.unit_id(), RowName::Key(key)))
             }
             _ => Ok(false),
@@ -216,7 +216,7 @@ impl BTree {
 }
 
 /// Why a run of inserts into one leaf ended.
-enum Stop {
+enum InsertStop {
     NextLeaf,
     /// The next row needs this many free bytes.
     Room(usize),
@@ -243,21 +243,21 @@ pub(super) fn check_lengths(key: &[u8], value: &[u8]) -> Result<(), AccessError>
     Ok(())
 }
 
-fn find_place(leaf: &Page, key: &[u8], w: &dyn Writer) -> Result<Place, AccessError> {
+fn find_place(leaf: &Page, key: &[u8], w: &dyn Writer) -> Result<EntryPlace, AccessError> {
     if at_end(leaf, key)? {
-        return Ok(Place::New(leaf.slot_count()));
+        return Ok(EntryPlace::New(leaf.slot_count()));
     }
     let (slot, found) = lower_bound(leaf, key)?;
     if !found {
-        return Ok(Place::New(slot));
+        return Ok(EntryPlace::New(slot));
     }
     let header = leaf_entry(leaf, slot)?.header;
     Ok(if w.active_elsewhere(header.txn) {
-        Place::Wait(header.txn)
+        EntryPlace::Wait(header.txn)
     } else if header.is_ghost() {
-        Place::Reuse(slot)
+        EntryPlace::Reuse(slot)
     } else {
-        Place::Duplicate
+        EntryPlace::Duplicate
     })
 }
 
@@ -265,18 +265,20 @@ fn find_place(leaf: &Page, key: &[u8], w: &dyn Writer) -> Result<Place, AccessEr
 fn add_entry(
     rec: &mut RecordBuilder,
     leaf: &Page,
-    place: &Place,
+    place: &EntryPlace,
     shift: u16,
     key: &[u8],
     value: &[u8],
 ) -> Result<(), AccessError> {
     match *place {
-        Place::New(slot) => rec.insert(slot + shift, 0, Some(key), value)?,
-        Place::Reuse(slot) => {
+        EntryPlace::New(slot) => rec.insert(slot + shift, 0, Some(key), value)?,
+        EntryPlace::Reuse(slot) => {
             let e = leaf_entry(leaf, slot)?;
             rec.replace(slot + shift, 0, &e.header, Some(key), e.value, value)?;
         }
-        Place::Wait(_) | Place::Duplicate => debug_assert!(false, "not a place for an entry"),
+        EntryPlace::Wait(_) | EntryPlace::Duplicate => {
+            debug_assert!(false, "not a place for an entry")
+        }
     }
     Ok(())
 }

@@ -22,10 +22,10 @@ mod ways;
 pub use beside::Beside;
 pub use cursor::{Cursor, Direction};
 pub use modify::EntryChange;
-pub use moving::{Move, Moved};
+pub use moving::{IndexMove, MovedNodes};
 pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN, leaf_rows};
-pub use point::{Edit, Edited, Wish};
-pub use ways::Expected;
+pub use point::{EditOutcome, EditWish, ValueEdit};
+pub use ways::ExpectedEntry;
 
 use crate::error::AccessError;
 use crate::record::with_record;

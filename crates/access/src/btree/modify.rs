@@ -8,7 +8,7 @@ use super::search::lower_bound;
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{Before, Page, PageMut, RecordBuilder, RowHeader, RowUpdate, UnitId};
+use pages::{BeforeImage, Page, PageMut, RecordBuilder, RowHeader, RowUpdate, UnitId};
 
 /// One change of one entry.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct EntryChange<'a> {
 }
 
 /// What the leaf at hand is to a row.
-enum Step {
+enum LeafStep {
     /// Settled: outcome set, operation in the record if there is one.
     Settled,
     /// The record is full, or the row belongs to another leaf.
@@ -122,9 +122,9 @@ impl BTree {
             // A row twice in one batch: the second sees what the first made of it, so it goes into
             // the next record.
             match apply_entry(w, self.unit_id(), rec, leaf, change, *at == first, &mut free)? {
-                Step::Settled => *at += 1,
-                Step::Flush => break,
-                Step::Room(need) => {
+                LeafStep::Settled => *at += 1,
+                LeafStep::Flush => break,
+                LeafStep::Room(need) => {
                     room = (*at == first).then_some(need);
                     break;
                 }
@@ -176,28 +176,28 @@ fn apply_entry(
     change: &mut EntryChange<'_>,
     first: bool,
     free: &mut usize,
-) -> Result<Step, AccessError> {
+) -> Result<LeafStep, AccessError> {
     let Some(slot) = find(leaf, change.key, change.slot)? else {
         if !first && beyond(leaf, change.key)? {
-            return Ok(Step::Flush);
+            return Ok(LeafStep::Flush);
         }
         change.outcome = Outcome::Missing;
-        return Ok(Step::Settled);
+        return Ok(LeafStep::Settled);
     };
     let entry = leaf_entry(leaf, slot)?;
     if let Some(outcome) = guard(w, unit, RowName::Key(change.key), &entry.header, &change.header) {
         change.outcome = outcome;
-        return Ok(Step::Settled);
+        return Ok(LeafStep::Settled);
     }
     let step = match change.change {
         Change::Delete if rec.should_take(change.key.len()) => {
             rec.ghost(slot, &entry.header, Some(change.key))?;
-            Step::Settled
+            LeafStep::Settled
         }
-        Change::Delete => Step::Flush,
+        Change::Delete => LeafStep::Flush,
         Change::Update(value) => update_entry(w, rec, slot, &entry, value, free)?,
     };
-    if matches!(step, Step::Settled) {
+    if matches!(step, LeafStep::Settled) {
         change.outcome = Outcome::Done(());
     }
     Ok(step)
@@ -210,16 +210,16 @@ fn update_entry(
     entry: &LeafEntry<'_>,
     value: &[u8],
     free: &mut usize,
-) -> Result<Step, AccessError> {
+) -> Result<LeafStep, AccessError> {
     check_lengths(entry.key, value)?;
     let (at, old, new) = difference(entry.value, value);
     if new > old && new - old > *free {
-        return Ok(Step::Room(new - old));
+        return Ok(LeafStep::Room(new - old));
     }
     let offset = pages::value_offset(entry.key) + at;
-    let before = Before::without(&entry.value[at..at + old], offset, w.wrote(&entry.header));
+    let before = BeforeImage::without(&entry.value[at..at + old], offset, w.wrote(&entry.header));
     if !rec.should_take(entry.key.len() + before.carried() + new) {
-        return Ok(Step::Flush);
+        return Ok(LeafStep::Flush);
     }
     rec.update(&RowUpdate {
         slot,
@@ -231,5 +231,5 @@ fn update_entry(
         new_bytes: &value[at..at + new],
     })?;
     *free = *free + old - new;
-    Ok(Step::Settled)
+    Ok(LeafStep::Settled)
 }

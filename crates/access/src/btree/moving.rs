@@ -23,7 +23,7 @@ const AT_ONCE: usize = 8;
 
 /// What a step has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum MovedNodes {
     /// So many nodes were moved; there may be more.
     Some(usize),
     /// The whole tree was visited.
@@ -34,7 +34,7 @@ pub enum Moved {
 
 /// A walk through an index that moves its nodes away from past the bar of a file.
 #[derive(Debug)]
-pub struct Move {
+pub struct IndexMove {
     tree: BTree,
     file: u16,
     /// New pages come from the front of the file; else from wherever the unit gets its pages.
@@ -53,8 +53,8 @@ struct Parent<'t> {
 impl BTree {
     /// A walk that moves the nodes past the bar of `file`: to its front if `inside`, else to where
     /// new pages come from.
-    pub fn move_nodes(&self, file: u16, inside: bool) -> Move {
-        Move { tree: self.clone(), file, inside, level: None, from: Vec::new() }
+    pub fn move_nodes(&self, file: u16, inside: bool) -> IndexMove {
+        IndexMove { tree: self.clone(), file, inside, level: None, from: Vec::new() }
     }
 
     /// The node of this level that `key` leads to; `None` when the tree has no level so high.
@@ -144,25 +144,25 @@ impl BTree {
     }
 }
 
-impl Move {
+impl IndexMove {
     /// Visits one inner node and moves some of its children.
     ///
     /// # Errors
     /// No space; damaged pages, I/O, the log's errors. What was moved before is moved.
-    pub fn step(&mut self) -> Result<Moved, AccessError> {
+    pub fn step(&mut self) -> Result<MovedNodes, AccessError> {
         let tree = self.tree.clone();
         let level = match self.level {
             Some(level) => level,
             None => tree.space.store.read(tree.root)?.level(),
         };
         if level == 0 {
-            return Ok(Moved::All);
+            return Ok(MovedNodes::All);
         }
         self.level = Some(level);
         let Some(Parent { page: mut parent, high }) = tree.descend_to(level, &self.from)? else {
             // Only a root that was split since: its level is visited from the start.
             (self.level, self.from) = (None, Vec::new());
-            return Ok(Moved::Some(0));
+            return Ok(MovedNodes::Some(0));
         };
         let mut moved = 0;
         for slot in 0..parent.slot_count() {
@@ -171,13 +171,13 @@ impl Move {
                 continue;
             }
             if moved == AT_ONCE {
-                return Ok(Moved::Some(moved));
+                return Ok(MovedNodes::Some(moved));
             }
             let new = match self.inside {
                 true => tree.space.take_in_front(self.file)?,
                 false => Some(tree.space.take()?),
             };
-            let Some(new) = new else { return Ok(Moved::NoRoom) };
+            let Some(new) = new else { return Ok(MovedNodes::NoRoom) };
             moved += usize::from(tree.move_child(&mut parent, slot, new)?);
         }
         match high {
@@ -187,6 +187,6 @@ impl Move {
                 self.from.clear();
             }
         }
-        Ok(Moved::Some(moved))
+        Ok(MovedNodes::Some(moved))
     }
 }

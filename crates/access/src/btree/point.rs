@@ -7,17 +7,17 @@
 
 use super::BTree;
 use super::node::leaf_entry;
-use super::ways::Expected;
+use super::ways::ExpectedEntry;
 use crate::Writer;
 use crate::error::AccessError;
 use crate::record::{difference, with_record};
-use pages::{Before, PageMut, RecordBuilder, RowPatch, RowUpdate, WORTH};
+use pages::{BeforeImage, PageMut, RecordBuilder, RowPatch, RowUpdate, WORTH};
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// New bytes for a part of an entry's value, of the length of that part.
 #[derive(Debug, Default)]
-pub struct Edit {
+pub struct ValueEdit {
     /// Where the part begins in the value.
     pub at: usize,
     pub bytes: SmallVec<[u8; 64]>,
@@ -25,18 +25,18 @@ pub struct Edit {
 
 /// What the caller wants of the entry that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// The part that the [`Edit`] names is to have its bytes.
+pub enum EditWish {
+    /// The part that the [`ValueEdit`] names is to have its bytes.
     Edit,
     /// It is to stay as it is.
     Leave,
-    /// The caller cannot tell from the bytes: [`Edited::Undecided`].
+    /// The caller cannot tell from the bytes: [`EditOutcome::Undecided`].
     Unknown,
 }
 
 /// What came of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edited {
+pub enum EditOutcome {
     Done,
     /// The caller has left it as it is.
     Left,
@@ -48,11 +48,11 @@ pub enum Edited {
 }
 
 /// An edit on its way.
-enum Prepared {
+enum PreparedEdit {
     /// It is in the record: `part` of its bytes goes to `at` of the entry's body.
     Patch { flags: u8, at: u16, part: Range<usize> },
     /// There is nothing to be done, for this reason.
-    Not(Edited),
+    Not(EditOutcome),
 }
 
 impl BTree {
@@ -67,25 +67,25 @@ impl BTree {
         &self,
         w: &mut W,
         key: &[u8],
-        expected: Option<Expected>,
-        wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
-    ) -> Result<Edited, AccessError> {
+        expected: Option<ExpectedEntry>,
+        wish: impl FnOnce(&[u8], &mut ValueEdit) -> EditWish,
+    ) -> Result<EditOutcome, AccessError> {
         let place = expected.and_then(|expected| self.place_expected(key, expected));
         let (mut leaf, slot) = match place {
             Some(place) => place,
             None => match self.place_to_write(key)? {
                 (leaf, slot, true) => (leaf, slot),
-                (_, _, false) => return Ok(Edited::Missing),
+                (_, _, false) => return Ok(EditOutcome::Missing),
             },
         };
-        let mut edit = Edit::default();
+        let mut edit = ValueEdit::default();
         with_record(|rec| match self.prepare_edit(w, rec, &leaf, (key, slot), &mut edit, wish)? {
-            Prepared::Not(why) => Ok(why),
-            Prepared::Patch { flags, at, part } => {
+            PreparedEdit::Not(why) => Ok(why),
+            PreparedEdit::Patch { flags, at, part } => {
                 let new_bytes = &edit.bytes[part];
                 let patch = RowPatch { slot, flags, at, old_len: new_bytes.len(), new_bytes };
                 self.space.store.change_row(w, rec, &mut leaf, &patch)?;
-                Ok(Edited::Done)
+                Ok(EditOutcome::Done)
             }
         })
     }
@@ -98,36 +98,36 @@ impl BTree {
         rec: &mut RecordBuilder,
         leaf: &PageMut<'_>,
         (key, slot): (&[u8], u16),
-        edit: &mut Edit,
-        wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
-    ) -> Result<Prepared, AccessError> {
+        edit: &mut ValueEdit,
+        wish: impl FnOnce(&[u8], &mut ValueEdit) -> EditWish,
+    ) -> Result<PreparedEdit, AccessError> {
         let entry = leaf_entry(leaf, slot)?;
         debug_assert_eq!(entry.key, key);
         let header = &entry.header;
         if header.is_ghost() || w.active_elsewhere(header.txn) || w.has_lockers(self.unit_id()) {
-            return Ok(Prepared::Not(Edited::Undecided));
+            return Ok(PreparedEdit::Not(EditOutcome::Undecided));
         }
         match wish(entry.value, edit) {
-            Wish::Edit => {}
-            Wish::Leave => return Ok(Prepared::Not(Edited::Left)),
-            Wish::Unknown => return Ok(Prepared::Not(Edited::Undecided)),
+            EditWish::Edit => {}
+            EditWish::Leave => return Ok(PreparedEdit::Not(EditOutcome::Left)),
+            EditWish::Unknown => return Ok(PreparedEdit::Not(EditOutcome::Undecided)),
         }
         let Some(there) = entry.value.get(edit.at..edit.at + edit.bytes.len()) else {
             debug_assert!(false, "an edit lies within its entry");
-            return Ok(Prepared::Not(Edited::Undecided));
+            return Ok(PreparedEdit::Not(EditOutcome::Undecided));
         };
         let (skip, old, new) = difference(there, &edit.bytes);
         debug_assert_eq!(old, new, "an edit keeps the length");
         let offset = pages::value_offset(key) + edit.at + skip;
         let there = &there[skip..skip + old];
         let before = match there.len() {
-            WORTH.. => Before::without(there, offset, w.wrote(header)),
-            _ => Before::whole(there),
+            WORTH.. => BeforeImage::without(there, offset, w.wrote(header)),
+            _ => BeforeImage::whole(there),
         };
         let after = &edit.bytes[skip..skip + new];
         let (flags, key, at) = (header.flags, Some(key), offset as u16);
         let update = RowUpdate { slot, flags, old: header, key, at, before, new_bytes: after };
         rec.update_in(self.root, leaf.page_id(), &update)?;
-        Ok(Prepared::Patch { flags, at, part: skip..skip + new })
+        Ok(PreparedEdit::Patch { flags, at, part: skip..skip + new })
     }
 }

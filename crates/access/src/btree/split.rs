@@ -19,7 +19,7 @@ const CHILD: usize = 6;
 const USUAL_SEPARATOR: usize = 64;
 
 /// Where a page is cut: entries from `at` on go to the new page, which begins at `separator`.
-struct Cut {
+struct PageCut {
     at: u16,
     separator: Vec<u8>,
 }
@@ -90,7 +90,7 @@ impl BTree {
         parent: &mut PageMut<'s>,
         slot: u16,
         child: &mut PageMut<'s>,
-        cut: &Cut,
+        cut: &PageCut,
     ) -> Result<(), AccessError> {
         let mut right =
             if child.next().is_none() { None } else { Some(self.space.store.write(child.next())?) };
@@ -219,14 +219,17 @@ fn key_at(page: &Page, slot: u16) -> Result<&[u8], AccessError> {
 /// where the run goes on. The last leaf keeps nine tenths of its entries when a key comes close to
 /// its end, as those of sessions side by side do. Otherwise the cut balances the bytes, the new
 /// entry counted in.
-fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
+fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<PageCut, AccessError> {
     let count = page.slot_count();
     if count == 0 {
         return Err(corrupt(page.id(), "entry does not fit an empty page"));
     }
     let (pos, found) = lower_bound(page, key)?;
     if pos == count {
-        return Ok(Cut { at: count, separator: separator(key_at(page, count - 1)?, key).to_vec() });
+        return Ok(PageCut {
+            at: count,
+            separator: separator(key_at(page, count - 1)?, key).to_vec(),
+        });
     }
     let at = if found { None } else { end_of_ascent(page, pos)? };
     if let Some(at) = at {
@@ -234,7 +237,7 @@ fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
         // A key that belongs before the cut stays left.
         let low = key_at(page, at - 1)?;
         let low = if pos == at && key > low { key } else { low };
-        return Ok(Cut { at, separator: separator(low, right).to_vec() });
+        return Ok(PageCut { at, separator: separator(low, right).to_vec() });
     }
     let mut total = need;
     for s in 0..count {
@@ -262,7 +265,7 @@ fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
     if pos == best && !found && key > low {
         low = key;
     }
-    Ok(Cut { at: best, separator: separator(low, right).to_vec() })
+    Ok(PageCut { at: best, separator: separator(low, right).to_vec() })
 }
 
 /// Entries before a new one that make it one of a run: as many as a quarter of the leaf, within
@@ -301,7 +304,7 @@ fn written(page: &Page, slot: u16) -> Result<(Lsn, u8), AccessError> {
 }
 
 /// Where to cut an inner page. The separator of the first entry that moves goes up to the parent.
-fn cut_inner(page: &Page, key: &[u8]) -> Result<Cut, AccessError> {
+fn cut_inner(page: &Page, key: &[u8]) -> Result<PageCut, AccessError> {
     let count = page.slot_count();
     if count < 2 {
         return Err(corrupt(page.id(), "inner index page with one child is full"));
@@ -316,5 +319,5 @@ fn cut_inner(page: &Page, key: &[u8]) -> Result<Cut, AccessError> {
         }
         at.max(1)
     };
-    Ok(Cut { at, separator: inner_entry(page, at)?.1.to_vec() })
+    Ok(PageCut { at, separator: inner_entry(page, at)?.1.to_vec() })
 }

@@ -5,12 +5,12 @@ use super::node::leaf_entry;
 use super::search::lower_bound;
 use crate::Writer;
 use crate::error::AccessError;
-use crate::undo::{Back, Undo, compensate};
+use crate::undo::{Undo, UndoneRow, compensate};
 use pages::{PageId, PageMut, RecordBuilder, Store};
 use std::sync::Arc;
 
 /// What one look at a leaf came to.
-struct Pass {
+struct UndoPass {
     /// Operations `..end` are still to be undone.
     end: usize,
     /// Free bytes that the next one needs before it can be.
@@ -65,7 +65,12 @@ impl BTree {
 
     /// The first operation that goes into the same record as `end - 1`: descending keys of this
     /// leaf, room for all.
-    fn reach(&self, leaf: &PageMut<'_>, undo: &Undo<'_>, end: usize) -> Result<Pass, AccessError> {
+    fn reach(
+        &self,
+        leaf: &PageMut<'_>,
+        undo: &Undo<'_>,
+        end: usize,
+    ) -> Result<UndoPass, AccessError> {
         let mut probe = RecordBuilder::new();
         probe.compensation(undo.lsn);
         probe.root(self.root)?;
@@ -82,8 +87,8 @@ fn undo_leaf(
     undo: &Undo<'_>,
     end: usize,
     first: usize,
-) -> Result<Pass, AccessError> {
-    let mut pass = Pass { end, room: None, some: false, ghosts: false };
+) -> Result<UndoPass, AccessError> {
+    let mut pass = UndoPass { end, room: None, some: false, ghosts: false };
     let mut free = leaf.free_bytes();
     let mut removed_from = u16::MAX;
     while pass.end > first {
@@ -108,12 +113,12 @@ fn undo_leaf(
         }
         let size = leaf.slot(slot)?.len();
         match undo.back(i) {
-            Back::Remove => {
+            UndoneRow::Remove => {
                 rec.remove(slot, 1)?;
                 removed_from = slot;
                 free += size + pages::SLOT_SIZE;
             }
-            Back::Restore { header, at, len, bytes } => {
+            UndoneRow::Restore { header, at, len, bytes } => {
                 if bytes.len() > len + free {
                     pass.room = (i + 1 == end).then_some(bytes.len() - len);
                     break;

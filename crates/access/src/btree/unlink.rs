@@ -10,7 +10,7 @@
 use super::BTree;
 use super::node::{check_node, inner_entry, leaf_entry};
 use super::search::child_for;
-use crate::cleanup::Cleanup;
+use crate::cleanup::PageCleanup;
 use crate::error::AccessError;
 use crate::record::with_record;
 use crate::space;
@@ -25,13 +25,13 @@ const TRIES: usize = 4;
 type Path<'t> = SmallVec<[PageMut<'t>; 4]>;
 
 /// A node that goes, and its neighbours.
-struct Going<'t> {
+struct LeavingNode<'t> {
     left: Option<PageMut<'t>>,
     right: Option<PageMut<'t>>,
 }
 
 /// What came of a try.
-enum Try {
+enum UnlinkTry {
     /// The leaf is gone, with so many ghosts.
     Done(usize),
     /// It is not what it was taken for.
@@ -55,18 +55,22 @@ fn only_ghosts(leaf: &Page, oldest: TxnId) -> Result<Option<usize>, AccessError>
 impl BTree {
     /// Removes the ghosts of one leaf whose transactions every snapshot sees (`< oldest`), and the
     /// leaf itself if that leaves it empty.
-    pub(crate) fn cleanup(&self, leaf: PageMut<'_>, oldest: TxnId) -> Result<Cleanup, AccessError> {
+    pub(crate) fn cleanup(
+        &self,
+        leaf: PageMut<'_>,
+        oldest: TxnId,
+    ) -> Result<PageCleanup, AccessError> {
         let mut leaf = leaf;
-        let mut result = Cleanup::default();
+        let mut result = PageCleanup::default();
         let id = leaf.page_id();
         if id != self.root && only_ghosts(&leaf, oldest)?.is_some() {
             if leaf.slot_count() == 0 {
-                return Ok(Cleanup { empty: true, ..result });
+                return Ok(PageCleanup { empty: true, ..result });
             }
             let key = leaf_entry(&leaf, 0)?.key.to_vec();
             drop(leaf);
             let gone = self.unlink(&key, id, oldest)?;
-            return Ok(Cleanup {
+            return Ok(PageCleanup {
                 removed: gone.unwrap_or(0),
                 unlinked: gone.is_some(),
                 again: gone.is_none(),
@@ -114,11 +118,11 @@ impl BTree {
                 _ => self.unlink_chain(path, key, id, oldest)?,
             };
             match done {
-                Try::Done(ghosts) => return Ok(Some(ghosts)),
-                Try::Changed => return Ok(None),
+                UnlinkTry::Done(ghosts) => return Ok(Some(ghosts)),
+                UnlinkTry::Changed => return Ok(None),
                 // Perhaps it only has to be read; the thread that has it may be waiting for what
                 // was latched here.
-                Try::Busy(page) => {
+                UnlinkTry::Busy(page) => {
                     let _ = self.space.store.read(page);
                     std::thread::yield_now();
                 }
@@ -159,26 +163,26 @@ impl BTree {
         key: &[u8],
         id: PageId,
         oldest: TxnId,
-    ) -> Result<Try, AccessError> {
+    ) -> Result<UnlinkTry, AccessError> {
         let parent = &mut path[0];
         // The parent's latch keeps the leaf in its place; its left neighbour may be another
         // parent's and is checked.
         let prev = self.space.store.read(id)?.prev();
         let left = if prev.is_none() { None } else { Some(self.space.store.write(prev)?) };
         if left.as_ref().is_some_and(|l| !self.is_own_leaf(l) || l.next() != id) {
-            return Ok(Try::Busy(prev));
+            return Ok(UnlinkTry::Busy(prev));
         }
         let mut leaf = self.space.store.write(id)?;
         self.check_child(parent, &leaf)?;
         if leaf.prev() != prev {
-            return Ok(Try::Busy(id));
+            return Ok(UnlinkTry::Busy(id));
         }
-        let Some(ghosts) = only_ghosts(&leaf, oldest)? else { return Ok(Try::Changed) };
+        let Some(ghosts) = only_ghosts(&leaf, oldest)? else { return Ok(UnlinkTry::Changed) };
         let right =
             if leaf.next().is_none() { None } else { Some(self.space.store.write(leaf.next())?) };
         let slot = child_for(parent, key)?;
-        self.take_out(parent, Some(slot), &mut [&mut leaf], vec![Going { left, right }])?;
-        Ok(Try::Done(ghosts))
+        self.take_out(parent, Some(slot), &mut [&mut leaf], vec![LeavingNode { left, right }])?;
+        Ok(UnlinkTry::Done(ghosts))
     }
 
     /// The leaf and the nodes above it that have no other child.
@@ -188,10 +192,10 @@ impl BTree {
         key: &[u8],
         id: PageId,
         oldest: TxnId,
-    ) -> Result<Try, AccessError> {
+    ) -> Result<UnlinkTry, AccessError> {
         let store = &self.space.store;
-        let Some(leaf) = store.try_write(id) else { return Ok(Try::Busy(id)) };
-        let Some(ghosts) = only_ghosts(&leaf, oldest)? else { return Ok(Try::Changed) };
+        let Some(leaf) = store.try_write(id) else { return Ok(UnlinkTry::Busy(id)) };
+        let Some(ghosts) = only_ghosts(&leaf, oldest)? else { return Ok(UnlinkTry::Changed) };
         path.push(leaf);
         let mut neighbours = Vec::new();
         for node in &path[1..] {
@@ -200,20 +204,20 @@ impl BTree {
                 if page.is_none() {
                     continue;
                 }
-                let Some(latched) = store.try_write(page) else { return Ok(Try::Busy(page)) };
+                let Some(latched) = store.try_write(page) else { return Ok(UnlinkTry::Busy(page)) };
                 let back = if side == 0 { latched.next() } else { latched.prev() };
                 let same =
                     check_node(&latched, self.unit_id()).is_ok() && latched.level() == node.level();
                 if !same || back != node.page_id() {
-                    return Ok(Try::Busy(page));
+                    return Ok(UnlinkTry::Busy(page));
                 }
                 beside[side] = Some(latched);
             }
             let [left, right] = beside;
-            neighbours.push(Going { left, right });
+            neighbours.push(LeavingNode { left, right });
         }
         let (top, nodes) = path.split_at_mut(1);
-        let Some(top) = top.first_mut() else { return Ok(Try::Changed) };
+        let Some(top) = top.first_mut() else { return Ok(UnlinkTry::Changed) };
         let slot = match top.slot_count() {
             1 => None,
             _ => Some(child_for(top, key)?),
@@ -221,11 +225,11 @@ impl BTree {
         // Only the root can be the tree's last node, and not while a copy of it is about to take
         // its place.
         if slot.is_none() && (top.page_id() != self.root || top.root() != self.root) {
-            return Ok(Try::Changed);
+            return Ok(UnlinkTry::Changed);
         }
         let mut going: SmallVec<[&mut PageMut<'_>; 4]> = nodes.iter_mut().collect();
         self.take_out(top, slot, &mut going, neighbours)?;
-        Ok(Try::Done(ghosts))
+        Ok(UnlinkTry::Done(ghosts))
     }
 
     /// One record: the nodes leave the tree, and the top node loses this entry, or becomes an empty
@@ -235,7 +239,7 @@ impl BTree {
         top: &mut PageMut<'t>,
         slot: Option<u16>,
         going: &mut [&mut PageMut<'t>],
-        mut neighbours: Vec<Going<'t>>,
+        mut neighbours: Vec<LeavingNode<'t>>,
     ) -> Result<(), AccessError> {
         with_record(|rec| {
             rec.system();

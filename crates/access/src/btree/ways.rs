@@ -9,7 +9,7 @@
 //! instructions.
 
 use super::BTree;
-use super::descend::Target;
+use super::descend::LeafTarget;
 use super::insert::at_end;
 use super::node::{check_node, inner_entry};
 use super::search::{
@@ -61,30 +61,30 @@ struct RememberedNode {
 }
 
 /// Where a key may be.
-struct Guess {
+struct LeafGuess {
     leaf: PageId,
     between: Between,
 }
 
 /// Where an entry is expected. Only where to look first: it may be elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected {
+pub struct ExpectedEntry {
     leaf: PageId,
     slot: u16,
 }
 
 #[derive(Default)]
-struct Ways {
+struct RememberedWays {
     list: Vec<RememberedNode>,
     /// Whose place the next one takes.
     next: usize,
 }
 
 thread_local! {
-    static WAYS: RefCell<Ways> = const { RefCell::new(Ways { list: Vec::new(), next: 0 }) };
+    static WAYS: RefCell<RememberedWays> = const { RefCell::new(RememberedWays { list: Vec::new(), next: 0 }) };
 }
 
-impl Ways {
+impl RememberedWays {
     #[inline]
     fn of(&mut self, tree: &BTree) -> Option<&mut RememberedNode> {
         self.list.iter_mut().find(|way| way.is_of(tree))
@@ -145,7 +145,7 @@ impl RememberedNode {
 
     /// Where a key may be. Counted as a hit until [`RememberedNode::missed`].
     #[inline]
-    fn guess(&mut self, key: &[u8]) -> Option<Guess> {
+    fn guess(&mut self, key: &[u8]) -> Option<LeafGuess> {
         let wanted = head_of(key);
         let at = self.likely_leaf(wanted).unwrap_or_else(|| self.leaf_of(wanted));
         let (low, leaf) = (*self.heads.get(at)?, *self.leaves.get(at)?);
@@ -154,7 +154,7 @@ impl RememberedNode {
             return None;
         }
         self.hits = self.hits.wrapping_add(1);
-        Some(Guess { leaf, between: Between::of(low, high) })
+        Some(LeafGuess { leaf, between: Between::of(low, high) })
     }
 
     /// The leaf of a number if the leaves' keys are spread evenly, as those of ascending numbers
@@ -183,7 +183,7 @@ impl RememberedNode {
 
     /// Where a key may be, unless too many were elsewhere of late.
     #[inline]
-    fn guess_ahead(&mut self, key: &[u8]) -> Option<Guess> {
+    fn guess_ahead(&mut self, key: &[u8]) -> Option<LeafGuess> {
         self.ahead += 1;
         if self.ahead == AHEAD {
             (self.ahead, self.astray) = (0, 0);
@@ -225,14 +225,14 @@ impl RememberedNode {
 
 /// A leaf under a latch, the first slot in it whose key is not below the one that was looked for,
 /// and whether it is that.
-pub(super) type Found<P> = (P, u16, bool);
+pub(super) type FoundEntry<P> = (P, u16, bool);
 
 impl BTree {
     /// Where the entry with this key is expected. Has the processor fetch the entry, without
     /// waiting for it: for a caller that has other work before it needs the entry. None where the
     /// place is not known, its page is not in the pool, or its latch is not free.
     #[inline]
-    pub fn look_ahead(&self, key: &[u8]) -> Option<Expected> {
+    pub fn look_ahead(&self, key: &[u8]) -> Option<ExpectedEntry> {
         if PageTrace::is_on() {
             return None;
         }
@@ -243,7 +243,7 @@ impl BTree {
         }
         let slot = likely_slot(&leaf, key, guess.between)?;
         leaf.prefetch(slot);
-        Some(Expected { leaf: guess.leaf, slot })
+        Some(ExpectedEntry { leaf: guess.leaf, slot })
     }
 
     /// The place of a key where it was expected, under an exclusive latch of its leaf; nothing
@@ -252,7 +252,7 @@ impl BTree {
     pub(super) fn place_expected(
         &self,
         key: &[u8],
-        expected: Expected,
+        expected: ExpectedEntry,
     ) -> Option<(PageMut<'_>, u16)> {
         if PageTrace::is_on() || self.space.store.check_online().is_err() {
             return None;
@@ -275,7 +275,10 @@ impl BTree {
     /// # Errors
     /// Damaged pages, I/O.
     #[inline]
-    pub(super) fn place_to_write(&self, key: &[u8]) -> Result<Found<PageMut<'_>>, AccessError> {
+    pub(super) fn place_to_write(
+        &self,
+        key: &[u8],
+    ) -> Result<FoundEntry<PageMut<'_>>, AccessError> {
         if !PageTrace::is_on() {
             self.space.store.check_online()?;
             let guess = self.guess(key);
@@ -298,13 +301,13 @@ impl BTree {
     /// # Errors
     /// As [`BTree::place_to_write`].
     #[inline]
-    pub(super) fn place_to_read(&self, key: &[u8]) -> Result<Found<PageRef<'_>>, AccessError> {
+    pub(super) fn place_to_read(&self, key: &[u8]) -> Result<FoundEntry<PageRef<'_>>, AccessError> {
         if !PageTrace::is_on()
             && let Some(found) = self.place_remembered(key)?
         {
             return Ok(found);
         }
-        let (leaf, between) = self.descend_read_between(Target::Key(key), None)?;
+        let (leaf, between) = self.descend_read_between(LeafTarget::Key(key), None)?;
         let (slot, found) = lower_bound_between(&leaf, key, between)?;
         Ok((leaf, slot, found))
     }
@@ -318,7 +321,7 @@ impl BTree {
     pub(super) fn place_remembered(
         &self,
         key: &[u8],
-    ) -> Result<Option<Found<PageRef<'_>>>, AccessError> {
+    ) -> Result<Option<FoundEntry<PageRef<'_>>>, AccessError> {
         self.space.store.check_online()?;
         let guess = self.guess(key);
         let guessed = guess.is_some();
@@ -371,7 +374,7 @@ impl BTree {
     }
 
     #[inline]
-    fn guess(&self, key: &[u8]) -> Option<Guess> {
+    fn guess(&self, key: &[u8]) -> Option<LeafGuess> {
         WAYS.with_borrow_mut(|ways| ways.of(self)?.guess(key))
     }
 
@@ -383,7 +386,7 @@ impl BTree {
         leaf: P,
         key: &[u8],
         between: Between,
-    ) -> Option<Found<P>> {
+    ) -> Option<FoundEntry<P>> {
         if !self.is_own_leaf(&leaf) {
             return None;
         }

@@ -26,16 +26,16 @@ const BODY: usize = pages::PAGE_SIZE - pages::HEADER_SIZE;
 
 /// An insertion point.
 #[derive(Debug, Default)]
-struct Point {
+struct InsertPoint {
     page: PageId,
     /// As the last insert left the page: its free bytes, and a slot before which none is empty.
     free: usize,
     next_slot: u16,
 }
 
-impl Point {
+impl InsertPoint {
     /// Where the search for an empty slot begins. With more free bytes than before, rows have gone
-    /// since; with fewer slots, the page has been freed and taken anew.
+    /// since; with fewer slots, the page has been freed and taken again.
     fn first_slot(&self, page: &Page) -> u16 {
         if page.free_bytes() > self.free { 0 } else { self.next_slot.min(page.slot_count()) }
     }
@@ -44,7 +44,7 @@ impl Point {
 /// The insertion points of a heap.
 #[derive(Debug)]
 pub(super) struct Points {
-    points: [Mutex<Point>; POINTS],
+    points: [Mutex<InsertPoint>; POINTS],
     used: AtomicUsize,
 }
 
@@ -64,7 +64,7 @@ fn thread_number() -> usize {
 impl Points {
     /// A point that nobody is at. `wait`: whether the caller may wait for one; else `None` if all
     /// are busy.
-    fn take(&self, wait: bool) -> Option<MutexGuard<'_, Point>> {
+    fn take(&self, wait: bool) -> Option<MutexGuard<'_, InsertPoint>> {
         let used = self.used.load(Ordering::Relaxed).clamp(1, POINTS);
         let mine = thread_number();
         for k in 0..used {
@@ -85,9 +85,9 @@ impl Points {
 }
 
 /// Where new bytes go: a page with room, latched, and the insertion point it belongs to.
-pub(super) struct Spot<'a> {
-    point: Option<MutexGuard<'a, Point>>,
-    page: Place<'a>,
+pub(super) struct InsertSpot<'a> {
+    point: Option<MutexGuard<'a, InsertPoint>>,
+    page: TargetPage<'a>,
     /// The point's page before, and its fullness.
     left: Option<(PageId, u8)>,
     /// Bytes of the page that are free after what was put so far.
@@ -97,7 +97,7 @@ pub(super) struct Spot<'a> {
 }
 
 /// What became of a page that was remembered.
-pub(super) enum Found<'a> {
+pub(super) enum FoundPage<'a> {
     Page(PageMut<'a>),
     /// Its latch was not to be had at once.
     Busy,
@@ -105,22 +105,22 @@ pub(super) enum Found<'a> {
     Gone,
 }
 
-enum Place<'a> {
+enum TargetPage<'a> {
     Old(PageMut<'a>),
     New(NewPage<'a>),
 }
 
-impl<'a> Spot<'a> {
+impl<'a> InsertSpot<'a> {
     pub(super) fn id(&self) -> PageId {
         match &self.page {
-            Place::Old(page) => page.id(),
-            Place::New(page) => page.id(),
+            TargetPage::Old(page) => page.id(),
+            TargetPage::New(page) => page.id(),
         }
     }
 
     /// The slot for the next row.
     pub(super) fn slot(&self) -> u16 {
-        let Place::Old(page) = &self.page else { return self.next_slot };
+        let TargetPage::Old(page) = &self.page else { return self.next_slot };
         let count = page.slot_count();
         let empty = |s: &u16| page.slot(*s).is_ok_and(<[u8]>::is_empty);
         (self.next_slot..count).find(empty).unwrap_or(self.next_slot.max(count))
@@ -138,8 +138,8 @@ impl<'a> Spot<'a> {
     /// Begins the page's operations in the record.
     pub(super) fn begin(&self, rec: &mut RecordBuilder, heap: &Heap) -> Result<(), AccessError> {
         match &self.page {
-            Place::Old(page) => rec.page(page.id()),
-            Place::New(page) => {
+            TargetPage::Old(page) => rec.page(page.id()),
+            TargetPage::New(page) => {
                 page.format_as(rec, PageType::Data, 0, PageId::NONE, PageId::NONE, PageId::NONE)?
             }
         }
@@ -156,7 +156,7 @@ impl<'a> Spot<'a> {
         others: &mut [&mut PageMut<'a>],
     ) -> Result<(), AccessError> {
         match &mut self.page {
-            Place::Old(page) => {
+            TargetPage::Old(page) => {
                 let mut all: smallvec::SmallVec<[&mut PageMut<'a>; 4]> =
                     smallvec::smallvec![&mut *page];
                 all.extend(others.iter_mut().map(|p| &mut **p));
@@ -166,13 +166,14 @@ impl<'a> Spot<'a> {
                     (point.free, point.next_slot) = (page.free_bytes(), self.next_slot);
                 }
             }
-            Place::New(page) => {
+            TargetPage::New(page) => {
                 page.level = pfs_level(self.free);
                 NewPage::change(&heap.space.store, sink, rec, others, &mut [page], self.left)?;
                 // Not before: a page whose record could not be appended (a full log) was never
                 // formatted.
                 if let Some(point) = &mut self.point {
-                    **point = Point { page: page.id(), free: self.free, next_slot: self.next_slot };
+                    **point =
+                        InsertPoint { page: page.id(), free: self.free, next_slot: self.next_slot };
                 }
             }
         }
@@ -238,15 +239,15 @@ impl Heap {
 
     /// A latched page with room for a row of so many bytes (content without slot). `holding`: the
     /// caller has other heap pages latched, so nothing may be waited for.
-    pub(super) fn spot(&self, bytes: usize, holding: bool) -> Result<Spot<'_>, AccessError> {
+    pub(super) fn spot(&self, bytes: usize, holding: bool) -> Result<InsertSpot<'_>, AccessError> {
         let need = bytes + SLOT_SIZE;
         let mut point = self.points.take(!holding);
         let mut left = None;
         let known = point.as_deref().map(|point| point.page).filter(|id| !id.is_none());
-        if let Some(Found::Page(page)) = known.map(|id| self.latch(id, holding)).transpose()? {
+        if let Some(FoundPage::Page(page)) = known.map(|id| self.latch(id, holding)).transpose()? {
             if page.free_bytes() >= need {
                 let next_slot = point.as_deref().map_or(0, |point| point.first_slot(&page));
-                return Ok(Spot::old(point, page, next_slot));
+                return Ok(InsertSpot::old(point, page, next_slot));
             }
             // Smaller rows may still find room in what is left.
             let level = pfs_level(page.free_bytes());
@@ -256,42 +257,43 @@ impl Heap {
         }
         while let Some(id) = self.space.store.find_space(self.space.unit()?, need)? {
             let page = match self.latch(id, holding)? {
-                Found::Page(page) => page,
-                Found::Busy => {
+                FoundPage::Page(page) => page,
+                FoundPage::Busy => {
                     self.space.unit()?.note_level(id, LEVEL_FULL - 1);
                     break;
                 }
                 // Freed since it was offered.
-                Found::Gone => continue,
+                FoundPage::Gone => continue,
             };
             if page.free_bytes() >= need {
                 if let Some(point) = &mut point {
                     point.page = id;
                 }
-                return Ok(Spot::old(point, page, 0));
+                return Ok(InsertSpot::old(point, page, 0));
             }
-            // An offer out of date: not to be made again until the page's fullness is written anew.
+            // An offer out of date: not to be made again until the page's fullness is written
+            // again.
             drop(page);
             self.space.unit()?.note_level(id, LEVEL_FULL);
         }
         let page = self.space.take()?;
-        Ok(Spot { point, page: Place::New(page), left, free: BODY, next_slot: 0 })
+        Ok(InsertSpot { point, page: TargetPage::New(page), left, free: BODY, next_slot: 0 })
     }
 
     /// A page of this heap under an exclusive latch. `holding`: it is only tried.
-    pub(super) fn latch(&self, id: PageId, holding: bool) -> Result<Found<'_>, AccessError> {
+    pub(super) fn latch(&self, id: PageId, holding: bool) -> Result<FoundPage<'_>, AccessError> {
         let page = match holding {
             true => match self.space.store.try_write(id) {
                 Some(page) => page,
-                None => return Ok(Found::Busy),
+                None => return Ok(FoundPage::Busy),
             },
             false => match self.space.store.write(id) {
-                Err(e) if is_gone(&self.space.store, id, &e) => return Ok(Found::Gone),
+                Err(e) if is_gone(&self.space.store, id, &e) => return Ok(FoundPage::Gone),
                 page => page?,
             },
         };
         let ours = page.page_type() == Some(PageType::Data) && page.unit() == self.unit_id();
-        Ok(if ours { Found::Page(page) } else { Found::Gone })
+        Ok(if ours { FoundPage::Page(page) } else { FoundPage::Gone })
     }
 
     /// Brings a page into the buffer pool for a thread that may not wait for its latch later.
@@ -323,9 +325,13 @@ impl Heap {
     }
 }
 
-impl<'a> Spot<'a> {
-    fn old(point: Option<MutexGuard<'a, Point>>, page: PageMut<'a>, next_slot: u16) -> Spot<'a> {
+impl<'a> InsertSpot<'a> {
+    fn old(
+        point: Option<MutexGuard<'a, InsertPoint>>,
+        page: PageMut<'a>,
+        next_slot: u16,
+    ) -> InsertSpot<'a> {
         let free = page.free_bytes();
-        Spot { point, page: Place::Old(page), left: None, free, next_slot }
+        InsertSpot { point, page: TargetPage::Old(page), left: None, free, next_slot }
     }
 }

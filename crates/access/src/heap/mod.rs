@@ -7,7 +7,7 @@
 //! longer than one step. Readers find a row only through its home slot, once.
 //!
 //! Latches: a thread never waits for a heap page while it holds another one. Where two are needed
-//! the second is tried, and on failure both are given up and taken anew.
+//! the second is tried, and on failure both are given up and taken again.
 
 mod insert;
 mod modify;
@@ -52,7 +52,7 @@ impl fmt::Debug for Heap {
 
 /// What a home slot leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub(crate) enum HomeSlot {
     /// The row is in its home slot.
     Here,
     /// The row was forwarded to this place.
@@ -62,17 +62,17 @@ pub(crate) enum Home {
 }
 
 /// Looks at a home slot.
-pub(crate) fn home(page: &Page, slot: u16) -> Result<Home, AccessError> {
+pub(crate) fn home(page: &Page, slot: u16) -> Result<HomeSlot, AccessError> {
     if page.page_type() != Some(PageType::Data) || slot >= page.slot_count() {
-        return Ok(Home::None);
+        return Ok(HomeSlot::None);
     }
-    let Some((header, body)) = page.row(slot)? else { return Ok(Home::None) };
+    let Some((header, body)) = page.row(slot)? else { return Ok(HomeSlot::None) };
     if header.is_forward() {
         let target =
             body.try_into().map_err(|_| corrupt(page.id(), "forward stub has a wrong length"))?;
-        return Ok(Home::At(Rid::from_bytes(target)));
+        return Ok(HomeSlot::At(Rid::from_bytes(target)));
     }
-    Ok(if header.is_forwarded() { Home::None } else { Home::Here })
+    Ok(if header.is_forwarded() { HomeSlot::None } else { HomeSlot::Here })
 }
 
 /// The forwarded row in a slot, if it is the one whose home is `rid`: header and body with the way
@@ -162,9 +162,9 @@ impl Heap {
                 return Ok(gone);
             }
             let target = match home(&page, rid.slot)? {
-                Home::None => return Ok(gone),
-                Home::Here => return put_row(&page, rid.slot, rid.slot, 0, mode, batch),
-                Home::At(target) => target,
+                HomeSlot::None => return Ok(gone),
+                HomeSlot::Here => return put_row(&page, rid.slot, rid.slot, 0, mode, batch),
+                HomeSlot::At(target) => target,
             };
             drop(page);
             let page = match self.space.store.read(target.page) {

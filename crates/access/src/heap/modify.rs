@@ -1,13 +1,15 @@
 //! Deletes and updates of heap rows: many rows of a page with one record, forwarding of rows that
 //! outgrow their page.
 
-use super::insert::Found;
-use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, forwarded, home, stub};
+use super::insert::FoundPage;
+use super::{BACK, Heap, HomeSlot, MAX_ROW_LEN, MAX_TRIES, forwarded, home, stub};
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::rid::Rid;
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{Before, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, RowUpdate, UnitId};
+use pages::{
+    BeforeImage, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, RowUpdate, UnitId,
+};
 
 /// One change of one row.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub struct HeapChange<'a> {
 }
 
 /// What the page at hand is to a row.
-enum Step {
+enum RowStep {
     Settled,
     /// The record is full.
     Flush,
@@ -134,7 +136,7 @@ impl Heap {
         at: &mut usize,
     ) -> Result<bool, AccessError> {
         let id = changes[*at].rid.page;
-        let Found::Page(mut page) = self.latch(id, false)? else {
+        let FoundPage::Page(mut page) = self.latch(id, false)? else {
             changes[*at].outcome = Outcome::Missing;
             *at += 1;
             return Ok(false);
@@ -146,9 +148,9 @@ impl Heap {
             let mut alone = false;
             while let Some(change) = changes.get_mut(*at).filter(|c| c.rid.page == id) {
                 match apply_row(w, self.unit_id(), rec, &page, change, &mut free)? {
-                    Step::Settled => *at += 1,
-                    Step::Flush => break,
-                    Step::Alone => {
+                    RowStep::Settled => *at += 1,
+                    RowStep::Flush => break,
+                    RowStep::Alone => {
                         alone = true;
                         break;
                     }
@@ -189,12 +191,12 @@ impl Heap {
         change: &HeapChange<'_>,
     ) -> Result<Option<Outcome<()>>, AccessError> {
         let rid = change.rid;
-        let Found::Page(mut at_home) = self.latch(rid.page, false)? else {
+        let FoundPage::Page(mut at_home) = self.latch(rid.page, false)? else {
             return Ok(Some(Outcome::Missing));
         };
         match home(&at_home, rid.slot)? {
-            Home::None => Ok(Some(Outcome::Missing)),
-            Home::Here => {
+            HomeSlot::None => Ok(Some(Outcome::Missing)),
+            HomeSlot::Here => {
                 let Some((header, body)) = at_home.row(rid.slot)? else {
                     return Ok(Some(Outcome::Missing));
                 };
@@ -205,10 +207,10 @@ impl Heap {
                 }
                 let Change::Update(row) = change.change else { return Ok(None) };
                 let old = body.to_vec();
-                let old = Moving { rid, header, row: &old };
+                let old = MovingRow { rid, header, row: &old };
                 self.forward(w, &mut at_home, None, &old, row).map(Some)
             }
-            Home::At(target) => {
+            HomeSlot::At(target) => {
                 let Some(mut page) = self.space.store.try_write(target.page) else {
                     drop(at_home);
                     self.bring(target.page)?;
@@ -223,7 +225,7 @@ impl Heap {
                     return Ok(Some(outcome));
                 }
                 let old = body[..body.len() - BACK].to_vec();
-                let old = Moving { rid, header, row: &old };
+                let old = MovingRow { rid, header, row: &old };
                 match change.change {
                     Change::Delete => {
                         drop(at_home);
@@ -255,7 +257,7 @@ impl Heap {
         w: &mut dyn Writer,
         at_home: &mut PageMut<'s>,
         from: Option<(&mut PageMut<'s>, u16)>,
-        old: &Moving<'_>,
+        old: &MovingRow<'_>,
         row: &[u8],
     ) -> Result<Outcome<()>, AccessError> {
         check_len(row)?;
@@ -279,7 +281,7 @@ impl Heap {
                 old: &header,
                 key: Some(&old.rid.to_bytes()),
                 at: at as u16,
-                before: Before::whole(&old.row[at..at + o]),
+                before: BeforeImage::whole(&old.row[at..at + o]),
                 new_bytes: &row[at..at + n],
             })?;
             match from {
@@ -296,7 +298,7 @@ impl Heap {
 }
 
 /// A row on its way to another page, or that was on it before.
-struct Moving<'a> {
+struct MovingRow<'a> {
     rid: Rid,
     header: RowHeader,
     row: &'a [u8],
@@ -308,7 +310,7 @@ fn change_in_place(
     w: &mut dyn Writer,
     page: &mut PageMut<'_>,
     slot: u16,
-    old: &Moving<'_>,
+    old: &MovingRow<'_>,
     row: Option<&[u8]>,
 ) -> Result<(), AccessError> {
     with_record(|rec| {
@@ -321,7 +323,7 @@ fn change_in_place(
                 let (short, is_short) = padded(row);
                 let row = if is_short { &short[..] } else { row };
                 let (at, o, n) = difference(old.row, row);
-                let before = Before::without(&old.row[at..at + o], at, w.wrote(&old.header));
+                let before = BeforeImage::without(&old.row[at..at + o], at, w.wrote(&old.header));
                 let after = &row[at..at + n];
                 rec.update(&RowUpdate {
                     slot,
@@ -346,25 +348,25 @@ fn apply_row(
     page: &PageMut<'_>,
     change: &mut HeapChange<'_>,
     free: &mut usize,
-) -> Result<Step, AccessError> {
+) -> Result<RowStep, AccessError> {
     let slot = change.rid.slot;
     match home(page, slot)? {
-        Home::None => {
+        HomeSlot::None => {
             change.outcome = Outcome::Missing;
-            return Ok(Step::Settled);
+            return Ok(RowStep::Settled);
         }
-        Home::At(_) => return Ok(Step::Alone),
-        Home::Here => {}
+        HomeSlot::At(_) => return Ok(RowStep::Alone),
+        HomeSlot::Here => {}
     }
     let (header, body) = page.row(slot)?.ok_or_else(|| corrupt(page.id(), "row vanished"))?;
     if let Some(outcome) = guard(w, unit, RowName::Rid(change.rid), &header, &change.header) {
         change.outcome = outcome;
-        return Ok(Step::Settled);
+        return Ok(RowStep::Settled);
     }
     match change.change {
         Change::Delete => {
             if !rec.should_take(0) {
-                return Ok(Step::Flush);
+                return Ok(RowStep::Flush);
             }
             rec.ghost(slot, &header, None)?;
         }
@@ -374,11 +376,11 @@ fn apply_row(
             let row = if is_short { &short[..] } else { row };
             let (at, old, new) = difference(body, row);
             if new > old && new - old > *free {
-                return Ok(Step::Alone);
+                return Ok(RowStep::Alone);
             }
-            let before = Before::without(&body[at..at + old], at, w.wrote(&header));
+            let before = BeforeImage::without(&body[at..at + old], at, w.wrote(&header));
             if !rec.should_take(before.carried() + new) {
-                return Ok(Step::Flush);
+                return Ok(RowStep::Flush);
             }
             rec.update(&RowUpdate {
                 slot,
@@ -393,5 +395,5 @@ fn apply_row(
         }
     }
     change.outcome = Outcome::Done(());
-    Ok(Step::Settled)
+    Ok(RowStep::Settled)
 }

@@ -1,14 +1,14 @@
 //! Undo and ghost removal of heap rows, through their home slots.
 
-use super::insert::Found;
-use super::{BACK, Heap, Home, MAX_TRIES, forwarded, home, stub};
+use super::insert::FoundPage;
+use super::{BACK, Heap, HomeSlot, MAX_TRIES, forwarded, home, stub};
 use crate::Writer;
-use crate::cleanup::Cleanup;
+use crate::cleanup::PageCleanup;
 use crate::error::{AccessError, corrupt};
 use crate::record::with_record;
 use crate::rid::Rid;
 use crate::space::change_and_free;
-use crate::undo::{Back, Undo, compensate};
+use crate::undo::{Undo, UndoneRow, compensate};
 use pages::{
     FORWARDED, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RowHeader, Store, TxnId,
     pfs_level,
@@ -79,8 +79,8 @@ impl Heap {
         for _ in 0..MAX_TRIES {
             let mut at_home = self.space.store.write(rid.page)?;
             match home(&at_home, rid.slot)? {
-                Home::None => return Ok(()),
-                Home::Here => {
+                HomeSlot::None => return Ok(()),
+                HomeSlot::Here => {
                     let Some((header, body)) = at_home.row(rid.slot)? else { return Ok(()) };
                     if !undo.made(i, &header) {
                         return Ok(());
@@ -89,7 +89,7 @@ impl Heap {
                     let change = RowUndo { undo, i, rid, header, row: &row };
                     return self.undo_forward(change, &mut at_home, None, w);
                 }
-                Home::At(target) => {
+                HomeSlot::At(target) => {
                     let Some(mut page) = self.space.store.try_write(target.page) else {
                         drop(at_home);
                         self.bring(target.page)?;
@@ -120,7 +120,7 @@ impl Heap {
     ) -> Result<(), AccessError> {
         let RowUndo { undo, i, rid, .. } = change;
         let back = undo.back(i);
-        if let Back::Restore { len, bytes, .. } = back
+        if let UndoneRow::Restore { len, bytes, .. } = back
             && bytes.len() > len + page.free_bytes()
         {
             return self.undo_forward(change, at_home, Some((page, slot)), w);
@@ -128,12 +128,12 @@ impl Heap {
         compensate(undo.next_after(i), PageId::NONE, |rec| {
             rec.page(page.id());
             match back {
-                Back::Restore { header, at, len, bytes } => {
+                UndoneRow::Restore { header, at, len, bytes } => {
                     let header = RowHeader { flags: header.flags | FORWARDED, ..header };
                     rec.restore(slot, &header, at as u16, len as u16, bytes)?;
                     self.space.store.change(w, rec, &mut [page])?;
                 }
-                Back::Remove => {
+                UndoneRow::Remove => {
                     rec.remove(slot, 1)?;
                     rec.page(rid.page);
                     rec.remove(rid.slot, 1)?;
@@ -153,7 +153,7 @@ impl Heap {
         w: &mut dyn Writer,
     ) -> Result<(), AccessError> {
         let RowUndo { undo, i, rid, header, row } = change;
-        let Back::Restore { header: old, at, len, bytes } = undo.back(i) else {
+        let UndoneRow::Restore { header: old, at, len, bytes } = undo.back(i) else {
             return Err(corrupt(rid.page, "undo of an insert needs no room"));
         };
         let need = ROW_HEADER + BACK + row.len() + bytes.len().saturating_sub(len);
@@ -180,17 +180,21 @@ impl Heap {
 
     /// Removes the ghosts of a page whose transactions every snapshot sees. A forwarded ghost takes
     /// its stub along. A page that has no rows then is freed.
-    pub(crate) fn cleanup(&self, page: PageMut<'_>, oldest: TxnId) -> Result<Cleanup, AccessError> {
+    pub(crate) fn cleanup(
+        &self,
+        page: PageMut<'_>,
+        oldest: TxnId,
+    ) -> Result<PageCleanup, AccessError> {
         let mut page = page;
         if let Some(ghosts) = self.free_page(&mut page, oldest)? {
-            return Ok(Cleanup { removed: ghosts, unlinked: true, ..Cleanup::default() });
+            return Ok(PageCleanup { removed: ghosts, unlinked: true, ..PageCleanup::default() });
         }
         if page.ghost_count() == 0 {
             // Undo has emptied slots and could not tell the unit.
             self.space.unit()?.note_level(page.page_id(), pfs_level(page.free_bytes()));
-            return Ok(Cleanup::default());
+            return Ok(PageCleanup::default());
         }
-        let mut result = Cleanup::default();
+        let mut result = PageCleanup::default();
         let (mut away, mut freed) = (Vec::new(), 0);
         with_record(|rec| {
             rec.system();
@@ -263,8 +267,8 @@ impl Heap {
     /// Frees a page if it has no rows; whether it had none.
     fn free_if_empty(&self, id: PageId) -> Result<bool, AccessError> {
         match self.latch(id, false)? {
-            Found::Page(mut page) => Ok(self.free_page(&mut page, TxnId(0))?.is_some()),
-            Found::Busy | Found::Gone => Ok(false),
+            FoundPage::Page(mut page) => Ok(self.free_page(&mut page, TxnId(0))?.is_some()),
+            FoundPage::Busy | FoundPage::Gone => Ok(false),
         }
     }
 
@@ -272,7 +276,7 @@ impl Heap {
     /// meanwhile.
     fn remove_forwarded(&self, rid: Rid, target: Rid, oldest: TxnId) -> Result<bool, AccessError> {
         let mut at_home = self.space.store.write(rid.page)?;
-        if home(&at_home, rid.slot)? != Home::At(target) {
+        if home(&at_home, rid.slot)? != HomeSlot::At(target) {
             return Ok(false);
         }
         let Some(mut page) = self.space.store.try_write(target.page) else { return Ok(false) };
@@ -315,22 +319,22 @@ fn undo_here(
             break;
         }
         match home(page, rid.slot)? {
-            Home::At(_) => break,
-            Home::None => {
+            HomeSlot::At(_) => break,
+            HomeSlot::None => {
                 at = i;
                 continue;
             }
-            Home::Here => {}
+            HomeSlot::Here => {}
         }
         let Some((header, body)) = page.row(rid.slot)? else { break };
         if undo.made(i, &header) {
             match undo.back(i) {
-                Back::Remove => {
+                UndoneRow::Remove => {
                     rec.remove(rid.slot, 1)?;
                     free += ROW_HEADER + body.len();
                     freed += ROW_HEADER + body.len();
                 }
-                Back::Restore { header, at, len, bytes } => {
+                UndoneRow::Restore { header, at, len, bytes } => {
                     if bytes.len() > len + free || rec.room() < bytes.len() + SMALL {
                         break;
                     }

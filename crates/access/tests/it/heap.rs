@@ -1,7 +1,7 @@
 //! Heaps and LOBs against a model: random operations, forwarding, rollback, snapshots at random
 //! times, cleanup.
 
-use crate::support::{Db, Seen, Txn, altered};
+use crate::support::{Db, SeenSnapshot, Txn, altered};
 use access::{
     BTree, Change, DiscardedValues, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid,
     RowBatch, Writer,
@@ -10,12 +10,12 @@ use pages::{TxnId, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-type Model = BTreeMap<Rid, Vec<u8>>;
+type RowModel = BTreeMap<Rid, Vec<u8>>;
 
-fn read_all(heap: &Heap, mode: ReadMode<'_>) -> Model {
+fn read_all(heap: &Heap, mode: ReadMode<'_>) -> RowModel {
     let mut scan = heap.scan().unwrap();
     let mut batch = RowBatch::new();
-    let mut rows = Model::new();
+    let mut rows = RowModel::new();
     while scan.next_batch(mode, &mut batch).unwrap() {
         for i in 0..batch.len() {
             assert!(rows.insert(batch.rid(i), batch.row(i).to_vec()).is_none(), "a row comes once");
@@ -24,12 +24,12 @@ fn read_all(heap: &Heap, mode: ReadMode<'_>) -> Model {
     rows
 }
 
-struct World {
+struct HeapWorld {
     db: Arc<Db>,
     heap: Heap,
     unit: Unit,
-    committed: Model,
-    old: Vec<(Seen, Model)>,
+    committed: RowModel,
+    old: Vec<(SeenSnapshot, RowModel)>,
     rng: fastrand::Rng,
 }
 
@@ -43,22 +43,22 @@ fn row(rng: &mut fastrand::Rng) -> Vec<u8> {
     (0..len).map(|i| byte.wrapping_add((i / 40) as u8)).collect()
 }
 
-impl World {
-    fn new(seed: u64, pool_bytes: u64) -> World {
+impl HeapWorld {
+    fn new(seed: u64, pool_bytes: u64) -> HeapWorld {
         let db = Db::sim(seed, pool_bytes);
         let unit = db.unit(5);
         let heap = Heap::new(db.store.clone(), unit.clone());
-        World {
+        HeapWorld {
             db,
             heap,
             unit,
-            committed: Model::new(),
+            committed: RowModel::new(),
             old: Vec::new(),
             rng: fastrand::Rng::with_seed(seed),
         }
     }
 
-    fn change(&mut self, txn: &mut Txn, model: &mut Model) {
+    fn change(&mut self, txn: &mut Txn, model: &mut RowModel) {
         match self.rng.u8(0..8) {
             0..=1 => {
                 let bytes = row(&mut self.rng);
@@ -81,7 +81,7 @@ impl World {
     }
 
     /// A few rows, in turn, again and again.
-    fn change_again(&mut self, txn: &mut Txn, model: &mut Model) {
+    fn change_again(&mut self, txn: &mut Txn, model: &mut RowModel) {
         let rids: Vec<Rid> = model.keys().copied().collect();
         let mut batch = RowBatch::new();
         for _ in 0..if rids.is_empty() { 0 } else { self.rng.usize(2..12) } {
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    fn change_some(&mut self, txn: &mut Txn, model: &mut Model) {
+    fn change_some(&mut self, txn: &mut Txn, model: &mut RowModel) {
         let rids: Vec<Rid> = model.keys().copied().collect();
         if rids.is_empty() {
             return;
@@ -195,19 +195,19 @@ impl World {
 fn model_with_rollback_and_snapshots() {
     let mut forwarded = 0;
     for seed in 0..6 {
-        forwarded += World::new(seed, 8 << 20).run(60);
+        forwarded += HeapWorld::new(seed, 8 << 20).run(60);
     }
     assert!(forwarded > 20, "rows are forwarded: {forwarded}");
 }
 
 #[test]
 fn model_in_a_tiny_pool() {
-    World::new(77, 32 * 8192).run(60);
+    HeapWorld::new(77, 32 * 8192).run(60);
 }
 
 #[test]
 fn freed_space_is_used_again() {
-    let mut world = World::new(5, 8 << 20);
+    let mut world = HeapWorld::new(5, 8 << 20);
     let rows: Vec<Vec<u8>> = (0..3000).map(|i| vec![i as u8; 200]).collect();
     let refs: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
     let mut pages = 0;
@@ -244,8 +244,8 @@ fn freed_space_is_used_again() {
 /// An insertion point remembers where a page's slots are full: not for longer than they are.
 #[test]
 fn slots_of_rows_that_have_gone_are_used_again() {
-    let mut world = World::new(6, 4 << 20);
-    let put = |world: &World, count: u8| -> Vec<Rid> {
+    let mut world = HeapWorld::new(6, 4 << 20);
+    let put = |world: &HeapWorld, count: u8| -> Vec<Rid> {
         let mut txn = world.db.begin();
         let rids = (0..count).map(|i| world.heap.insert(&mut txn, &[i; 30]).unwrap()).collect();
         txn.commit().unwrap();
@@ -372,7 +372,7 @@ fn large_values() {
 #[test]
 fn an_emptied_heap_has_no_pages() {
     for seed in 0..6 {
-        let mut world = World::new(seed, 2 << 20);
+        let mut world = HeapWorld::new(seed, 2 << 20);
         for round in 0..3 {
             let mut txn = world.db.begin();
             let mut rids = Vec::new();
@@ -428,7 +428,7 @@ fn an_emptied_heap_has_no_pages() {
 /// file that it lay in.
 #[test]
 fn pages_that_were_cut_off_are_gone_for_who_remembers_them() {
-    let world = World::new(1, 2 << 20);
+    let world = HeapWorld::new(1, 2 << 20);
     let fill = || {
         let mut txn = world.db.begin();
         let rids: Vec<Rid> =

@@ -2,7 +2,7 @@
 //! crashes at random I/O operations with redo and undo.
 
 use crate::support::{Db, Txn, altered};
-use access::{BTree, Direction, Edited, Heap, Outcome, ReadMode, Rid, RowBatch, Wish};
+use access::{BTree, Direction, EditOutcome, EditWish, Heap, Outcome, ReadMode, Rid, RowBatch};
 use disk::Disk;
 use pages::{PageId, TxnId, Unit};
 use std::collections::BTreeMap;
@@ -65,12 +65,12 @@ fn transfer(tree: &BTree, txn: &mut Txn, rng: &mut fastrand::Rng) -> Option<()> 
             let edited = tree.edit(txn, &key, expected, |row, edit| {
                 let now = balance_of(row);
                 let new = if plus { now.checked_add(amount) } else { now.checked_sub(amount) };
-                let Some(new) = new else { return Wish::Unknown };
+                let Some(new) = new else { return EditWish::Unknown };
                 edit.bytes.extend_from_slice(&new.to_le_bytes());
-                Wish::Edit
+                EditWish::Edit
             });
             match edited.unwrap() {
-                Edited::Done => Outcome::Done(()),
+                EditOutcome::Done => Outcome::Done(()),
                 _ => Outcome::Changed,
             }
         } else if way == 1 {
@@ -250,21 +250,21 @@ fn own_rows(n: u8, db: &Arc<Db>, heap: &Heap, tree: &BTree) -> u64 {
     mine.len() as u64
 }
 
-struct Places {
+struct StressPlaces {
     heap_iam: PageId,
     tree_iam: PageId,
     root: PageId,
 }
 
-type Contents = BTreeMap<u32, Vec<u8>>;
+type RowContents = BTreeMap<u32, Vec<u8>>;
 
-fn contents(heap: &Heap, tree: &BTree) -> Contents {
+fn contents(heap: &Heap, tree: &BTree) -> RowContents {
     let (mut cursor, mut batch, mut row) = (
         tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward),
         RowBatch::new(),
         RowBatch::new(),
     );
-    let mut found = Contents::new();
+    let mut found = RowContents::new();
     while cursor.next_batch(ReadMode::Dirty, &mut batch).unwrap() {
         for i in 0..batch.len() {
             let rid = Rid::from_bytes(batch.row(i).try_into().unwrap());
@@ -283,9 +283,9 @@ fn work_until_crash(
     tree: &BTree,
     units: &[Unit],
     seed: u64,
-) -> (Contents, Contents) {
+) -> (RowContents, RowContents) {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let (mut sure, mut maybe) = (Contents::new(), Contents::new());
+    let (mut sure, mut maybe) = (RowContents::new(), RowContents::new());
     let mut batch = RowBatch::new();
     for round in 0..200u32 {
         let mut txn = db.begin();
@@ -312,9 +312,9 @@ fn work_until_crash(
                     let to = heap.insert(&mut txn, &bytes)?.to_bytes();
                     let edited = tree.edit(&mut txn, &full, None, |_, edit| {
                         edit.bytes.extend_from_slice(&to);
-                        Wish::Edit
+                        EditWish::Edit
                     });
-                    assert_eq!(edited?, Edited::Done);
+                    assert_eq!(edited?, EditOutcome::Done);
                     now.insert(key, bytes);
                 } else if way == 1 {
                     let mut bytes = bytes;
@@ -370,7 +370,7 @@ fn crash_once(seed: u64) {
     let units = [db.unit(5), db.unit(6)];
     let heap = Heap::new(db.store.clone(), units[0].clone());
     let tree = BTree::create(db.store.clone(), units[1].clone()).unwrap();
-    let places = Places {
+    let places = StressPlaces {
         heap_iam: units[0].first_iam(),
         tree_iam: units[1].first_iam(),
         root: tree.root(),

@@ -30,7 +30,7 @@ mod users;
 
 pub use property::USER_ACCESS;
 use users::Users;
-pub use users::{Closed, DbUse, Refused, UserAccess};
+pub use users::{ClosedDatabase, DbUse, RefusedSession, UserAccess};
 
 /// State of a database, with sys.databases.state's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl DbStatus {
 }
 
 /// An open database's storage and what goes with it.
-pub struct Open {
+pub struct OpenStorage {
     pub storage: Arc<Database>,
     pub trees: SysTrees,
     pub counters: Counters,
@@ -66,8 +66,8 @@ pub struct Open {
 }
 
 /// Open, or why not.
-enum State {
-    Open(Arc<Open>),
+enum StorageState {
+    Open(Arc<OpenStorage>),
     Down { status: DbStatus, cause: String },
 }
 
@@ -81,7 +81,7 @@ pub struct Db {
     /// Of `Catalog::security`.
     security: AtomicU64,
     /// Apart: transactions take its lock, and read what is beside it.
-    state: Apart<RwLock<State>>,
+    state: Apart<RwLock<StorageState>>,
     /// How often `state` has become another one.
     turns: AtomicU64,
     settings: RwLock<DbSettings>,
@@ -97,7 +97,7 @@ pub struct Db {
     ddl: Mutex<HashMap<i32, TxnId>>,
     /// The newest transaction that changed any definition since it came into service.
     newest_definition: AtomicU64,
-    /// Who uses it, and who may.
+    /// The sessions that use the database, and which sessions may.
     users: Users,
     /// The filegroup in which room was not found last; 0 for none.
     full: AtomicU16,
@@ -110,16 +110,21 @@ fn collation_of(settings: &DbSettings) -> Collation {
 
 impl Db {
     /// A database that is open.
-    pub fn online(entry: DbEntry, open: Open, catalog: Catalog, settings: DbSettings) -> Arc<Db> {
+    pub fn online(
+        entry: DbEntry,
+        open: OpenStorage,
+        catalog: Catalog,
+        settings: DbSettings,
+    ) -> Arc<Db> {
         let errors = open.errors.clone();
-        Db::with(entry, State::Open(Arc::new(open)), catalog, settings, errors)
+        Db::with(entry, StorageState::Open(Arc::new(open)), catalog, settings, errors)
     }
 
     /// A database that could not be opened.
     pub fn down(entry: DbEntry, status: DbStatus, cause: String, errors: Arc<ErrorLog>) -> Arc<Db> {
         Db::with(
             entry,
-            State::Down { status, cause },
+            StorageState::Down { status, cause },
             Catalog::default(),
             DbSettings::default(),
             errors,
@@ -128,7 +133,7 @@ impl Db {
 
     fn with(
         entry: DbEntry,
-        state: State,
+        state: StorageState,
         catalog: Catalog,
         settings: DbSettings,
         errors: Arc<ErrorLog>,
@@ -174,7 +179,7 @@ impl Db {
         };
         Ok(Db::with(
             entry,
-            State::Open(self.open()?),
+            StorageState::Open(self.open()?),
             catalog,
             self.settings(),
             self.errors.clone(),
@@ -275,8 +280,8 @@ impl Db {
     /// Its state now.
     pub fn status(&self) -> DbStatus {
         match &*self.state.read() {
-            State::Down { status, .. } => *status,
-            State::Open(open) => match open.storage.status() {
+            StorageState::Down { status, .. } => *status,
+            StorageState::Open(open) => match open.storage.status() {
                 Status::Online => DbStatus::Online,
                 Status::Recovering => DbStatus::Recovering,
                 Status::Suspect => DbStatus::Suspect,
@@ -288,21 +293,21 @@ impl Db {
     /// Why it is not online.
     pub fn cause(&self) -> Option<String> {
         match &*self.state.read() {
-            State::Down { cause, .. } => Some(cause.clone()),
-            State::Open(open) => open.storage.cause(),
+            StorageState::Down { cause, .. } => Some(cause.clone()),
+            StorageState::Open(open) => open.storage.cause(),
         }
     }
 
     /// Takes it out of service; a statement that holds the storage keeps it alive until it is done.
-    pub fn take_down(&self, status: DbStatus, cause: &str) -> Option<Arc<Open>> {
-        match self.turn_to(State::Down { status, cause: cause.to_string() }) {
-            State::Open(open) => Some(open),
-            State::Down { .. } => None,
+    pub fn take_down(&self, status: DbStatus, cause: &str) -> Option<Arc<OpenStorage>> {
+        match self.turn_to(StorageState::Down { status, cause: cause.to_string() }) {
+            StorageState::Open(open) => Some(open),
+            StorageState::Down { .. } => None,
         }
     }
 
     /// It is in another state from now on; the one before.
-    fn turn_to(&self, next: State) -> State {
+    fn turn_to(&self, next: StorageState) -> StorageState {
         let mut state = self.state.write();
         self.turns.fetch_add(1, Ordering::SeqCst);
         // What comes into service next is durable, and a restore may number from further back.
@@ -318,7 +323,7 @@ impl Db {
     }
 
     /// Brings it back into service.
-    pub fn bring_up(&self, open: Open, catalog: Catalog, settings: DbSettings) {
+    pub fn bring_up(&self, open: OpenStorage, catalog: Catalog, settings: DbSettings) {
         self.set_user_access(UserAccess::of(settings.user_access));
         self.set_settings(settings);
         self.publish(|current| {
@@ -327,7 +332,7 @@ impl Db {
             current.version = version;
             true
         });
-        self.turn_to(State::Open(Arc::new(open)));
+        self.turn_to(StorageState::Open(Arc::new(open)));
     }
 
     /// Error 945, 926 or 942 unless it is online.
@@ -336,7 +341,7 @@ impl Db {
     }
 
     /// Storage, system tables and counters. Errors as [`Db::check_usable`].
-    pub fn open(&self) -> Result<Arc<Open>, SqlError> {
+    pub fn open(&self) -> Result<Arc<OpenStorage>, SqlError> {
         self.with_open(Arc::clone)
     }
 
@@ -347,10 +352,10 @@ impl Db {
 
     /// What is wanted of the open database: no more is counted as in use than that.
     #[inline]
-    fn with_open<T>(&self, take: impl FnOnce(&Arc<Open>) -> T) -> Result<T, SqlError> {
+    fn with_open<T>(&self, take: impl FnOnce(&Arc<OpenStorage>) -> T) -> Result<T, SqlError> {
         match &*self.state.read() {
-            State::Down { status, .. } => Err(self.not_usable(*status)),
-            State::Open(open) => match open.storage.status() {
+            StorageState::Down { status, .. } => Err(self.not_usable(*status)),
+            StorageState::Open(open) => match open.storage.status() {
                 Status::Online | Status::Recovering => Ok(take(open)),
                 Status::Suspect => Err(self.not_usable(DbStatus::Suspect)),
                 Status::Offline => Err(self.not_usable(DbStatus::Offline)),
@@ -367,8 +372,8 @@ impl Db {
     pub fn storage_if_open(&self) -> Option<Arc<Database>> {
         // The account of memory asks too, wherever its caller may be.
         match &*self.state.read_recursive() {
-            State::Open(open) => Some(open.storage.clone()),
-            State::Down { .. } => None,
+            StorageState::Open(open) => Some(open.storage.clone()),
+            StorageState::Down { .. } => None,
         }
     }
 

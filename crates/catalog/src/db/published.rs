@@ -91,7 +91,8 @@ impl Db {
         }
     }
 
-    /// Plans that were made before are made anew: something is known now that may make better ones.
+    /// Plans that were made before are made again: something is known now that may make better
+    /// ones.
     pub fn forget_plans(&self) {
         self.publish(|_| true);
     }

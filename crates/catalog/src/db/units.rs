@@ -1,17 +1,17 @@
-//! Units of a database that are dropped: when they are freed, and by whom. Guarantee: a unit that
-//! cannot be freed stays on the list of pending drops, and the error log says why.
+//! Units of a database that are dropped: when they are freed, and by which thread. Guarantee: a
+//! unit that cannot be freed stays on the list of pending drops, and the error log says why.
 
 use std::sync::Arc;
 
 use txn::Database;
 
-use super::Open;
+use super::OpenStorage;
 use crate::pending::{self, UnitRef};
 
-impl Open {
+impl OpenStorage {
     /// What a transaction that drops units does once it has committed: frees them on the database's
     /// cleanup thread. An allocation that finds no room before that takes their extents.
-    pub fn free_after_commit(self: &Arc<Open>, units: Vec<UnitRef>) -> txn::Deferred {
+    pub fn free_after_commit(self: &Arc<OpenStorage>, units: Vec<UnitRef>) -> txn::Deferred {
         // The closure must not keep the database alive: it sits in the database's own queue.
         let weak = Arc::downgrade(self);
         let listed = units.iter().map(|unit| (unit.unit, unit.first_iam)).collect();

@@ -40,7 +40,7 @@ impl UserAccess {
 
 /// Why a session may not come in.
 #[derive(Debug)]
-pub enum Refused {
+pub enum RefusedSession {
     /// It has to be found out whether it is one of those that RESTRICTED_USER lets in.
     Unknown,
     /// It may not.
@@ -51,10 +51,10 @@ pub enum Refused {
 pub(super) struct Users {
     /// As in `inside`, for a look that takes no lock.
     access: AtomicU8,
-    inside: Mutex<Inside>,
+    inside: Mutex<SessionsInside>,
 }
 
-struct Inside {
+struct SessionsInside {
     access: UserAccess,
     /// How many uses each session has.
     sessions: HashMap<i32, u32>,
@@ -62,7 +62,7 @@ struct Inside {
 
 impl Users {
     pub(super) fn new(access: UserAccess) -> Users {
-        let inside = Inside { access, sessions: HashMap::new() };
+        let inside = SessionsInside { access, sessions: HashMap::new() };
         Users { access: AtomicU8::new(access as u8), inside: Mutex::new(inside) }
     }
 
@@ -81,25 +81,27 @@ impl Users {
         *self.inside.lock().sessions.entry(session).or_default() += 1;
     }
 
-    fn set(&self, inside: &mut Inside, access: UserAccess) {
+    fn set(&self, inside: &mut SessionsInside, access: UserAccess) {
         inside.access = access;
         self.access.store(access as u8, Ordering::Release);
     }
 }
 
-impl Inside {
-    fn admits(&self, db: &Db, session: i32, qualified: Option<bool>) -> Result<(), Refused> {
+impl SessionsInside {
+    fn admits(&self, db: &Db, session: i32, qualified: Option<bool>) -> Result<(), RefusedSession> {
         if self.sessions.contains_key(&session) {
             return Ok(());
         }
         match (self.access, qualified) {
             (UserAccess::Multi, _) | (UserAccess::Restricted, Some(true)) => Ok(()),
             (UserAccess::Single, _) if self.sessions.is_empty() => Ok(()),
-            (UserAccess::Single, _) => Err(Refused::Error(errors::single_user(&db.name()))),
-            (UserAccess::Nobody, _) => Err(Refused::Error(errors::in_transition(&db.name()))),
-            (UserAccess::Restricted, None) => Err(Refused::Unknown),
+            (UserAccess::Single, _) => Err(RefusedSession::Error(errors::single_user(&db.name()))),
+            (UserAccess::Nobody, _) => {
+                Err(RefusedSession::Error(errors::in_transition(&db.name())))
+            }
+            (UserAccess::Restricted, None) => Err(RefusedSession::Unknown),
             (UserAccess::Restricted, Some(false)) => {
-                Err(Refused::Error(errors::restricted_user(&db.name())))
+                Err(RefusedSession::Error(errors::restricted_user(&db.name())))
             }
         }
     }
@@ -141,12 +143,12 @@ impl Drop for DbUse {
 }
 
 /// Nobody comes into a database while this lives, until it is brought up again.
-pub struct Closed {
+pub struct ClosedDatabase {
     db: Arc<Db>,
     before: UserAccess,
 }
 
-impl Drop for Closed {
+impl Drop for ClosedDatabase {
     fn drop(&mut self) {
         if self.db.user_access() == UserAccess::Nobody {
             self.db.set_user_access(self.before);
@@ -167,7 +169,7 @@ impl Db {
         self.users.access.load(Ordering::Acquire) == UserAccess::Multi as u8
     }
 
-    /// Who may use it.
+    /// The sessions that may use the database.
     pub fn user_access(&self) -> UserAccess {
         self.users.inside.lock().access
     }
@@ -176,8 +178,12 @@ impl Db {
     /// one of those that RESTRICTED_USER lets in, as far as that is known.
     ///
     /// # Errors
-    /// 924 another session is in it alone; 923; [`Refused::Unknown`].
-    pub fn enter(self: &Arc<Db>, session: i32, qualified: Option<bool>) -> Result<DbUse, Refused> {
+    /// 924 another session is in it alone; 923; [`RefusedSession::Unknown`].
+    pub fn enter(
+        self: &Arc<Db>,
+        session: i32,
+        qualified: Option<bool>,
+    ) -> Result<DbUse, RefusedSession> {
         let mut inside = self.users.inside.lock();
         inside.admits(self, session, qualified)?;
         *inside.sessions.entry(session).or_default() += 1;
@@ -189,7 +195,7 @@ impl Db {
     ///
     /// # Errors
     /// As for [`Db::enter`].
-    pub fn admits(&self, session: i32, qualified: Option<bool>) -> Result<(), Refused> {
+    pub fn admits(&self, session: i32, qualified: Option<bool>) -> Result<(), RefusedSession> {
         self.users.inside.lock().admits(self, session, qualified)
     }
 
@@ -223,9 +229,11 @@ impl Db {
     }
 
     /// Lets nobody in as long as what this returns lives; `None` when somebody is in it.
-    pub fn close_if_unused(self: &Arc<Db>) -> Option<Closed> {
+    pub fn close_if_unused(self: &Arc<Db>) -> Option<ClosedDatabase> {
         let before = self.user_access();
-        self.claim(UserAccess::Nobody, &[]).is_empty().then(|| Closed { db: self.clone(), before })
+        self.claim(UserAccess::Nobody, &[])
+            .is_empty()
+            .then(|| ClosedDatabase { db: self.clone(), before })
     }
 
     /// Sets who may come in from now on, whoever is there.
@@ -261,10 +269,10 @@ mod tests {
         Db::down(entry, DbStatus::Offline, String::new(), log)
     }
 
-    fn number(entered: Result<DbUse, Refused>) -> Option<i32> {
+    fn number(entered: Result<DbUse, RefusedSession>) -> Option<i32> {
         match entered {
-            Err(Refused::Error(e)) => Some(e.number),
-            Err(Refused::Unknown) => Some(0),
+            Err(RefusedSession::Error(e)) => Some(e.number),
+            Err(RefusedSession::Unknown) => Some(0),
             Ok(_) => None,
         }
     }

@@ -67,7 +67,7 @@ pub struct QueryKey {
 }
 
 /// A query of which executions are told.
-pub struct Told<'t> {
+pub struct QueryReport<'t> {
     pub key: QueryKey,
     pub hash: [u8; 8],
     /// sql_handle of its batch, and its place there.
@@ -122,7 +122,7 @@ pub struct Runtime {
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct StoredQueries {
     pub texts: BTreeMap<i64, Arc<str>>,
     pub queries: BTreeMap<i64, StoredQuery>,
     pub plans: BTreeMap<i64, StoredPlan>,
@@ -143,9 +143,10 @@ pub struct Kept {
 /// Of a database.
 #[derive(Debug, Default)]
 pub struct QueryStore {
-    /// A [`StoreState`], so that nobody asks for the settings who has nothing to tell.
+    /// A [`StoreState`], so that a session without anything to report does not ask for the
+    /// settings.
     state: AtomicU8,
-    kept: Mutex<Kept>,
+    kept: Mutex<StoredQueries>,
     /// Bytes of what was kept when somebody asked last.
     bytes: AtomicU64,
 }
@@ -166,7 +167,7 @@ impl QueryStore {
     }
 
     /// What is kept, while nobody else looks at it.
-    pub fn kept(&self) -> MutexGuard<'_, Kept> {
+    pub fn kept(&self) -> MutexGuard<'_, StoredQueries> {
         self.kept.lock()
     }
 
@@ -180,14 +181,14 @@ impl QueryStore {
 
     /// Forgets everything.
     pub fn clear(&self) {
-        *self.kept.lock() = Kept::default();
+        *self.kept.lock() = StoredQueries::default();
     }
 
     /// Executions that have come to their end by now.
     pub fn add(
         &self,
         options: &QueryStoreOptions,
-        told: Told<'_>,
+        told: QueryReport<'_>,
         executions: &Executions,
         now: u64,
     ) {
@@ -211,7 +212,7 @@ impl QueryStore {
     }
 }
 
-impl Kept {
+impl StoredQueries {
     /// Whether a query is shown: one that is waiting is not.
     pub fn is_shown(&self, query: i64) -> bool {
         self.queries.get(&query).is_some_and(|query| query.waiting.is_none())
@@ -230,7 +231,7 @@ impl Kept {
     fn add(
         &mut self,
         options: &QueryStoreOptions,
-        told: Told<'_>,
+        told: QueryReport<'_>,
         executions: &Executions,
         now: u64,
     ) {
@@ -286,7 +287,7 @@ impl Kept {
     fn query(
         &mut self,
         options: &QueryStoreOptions,
-        told: &Told<'_>,
+        told: &QueryReport<'_>,
         executions: &Executions,
         now: u64,
     ) -> Option<i64> {
@@ -353,7 +354,7 @@ impl Kept {
         &mut self,
         options: &QueryStoreOptions,
         query: i64,
-        told: &Told<'_>,
+        told: &QueryReport<'_>,
         executions: &Executions,
     ) -> Option<i64> {
         let key = (query, told.plan_hash);

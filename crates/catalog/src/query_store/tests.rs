@@ -22,7 +22,7 @@ fn ran(count: u64, last: u64, took: u64) -> Executions {
 }
 
 fn tell(
-    kept: &mut Kept,
+    kept: &mut StoredQueries,
     options: &QueryStoreOptions,
     text: &str,
     plan: u8,
@@ -30,7 +30,7 @@ fn tell(
     now: u64,
 ) {
     let document = || "plan".repeat(1000);
-    let told = Told {
+    let told = QueryReport {
         key: QueryKey { text: text.into(), object_id: 0, parameterized: 0 },
         hash: [1; 8],
         batch: vec![2; 20],
@@ -46,7 +46,7 @@ fn tell(
 
 #[test]
 fn executions_add_up_by_plan_and_interval() {
-    let (mut kept, options) = (Kept::default(), options());
+    let (mut kept, options) = (StoredQueries::default(), options());
     tell(&mut kept, &options, "a", 1, &ran(3, 100, 10), MINUTE);
     tell(&mut kept, &options, "a", 1, &ran(1, 200, 50), MINUTE + 1);
     tell(&mut kept, &options, "a", 2, &ran(1, 300, 5), 3 * MINUTE);
@@ -70,7 +70,7 @@ fn executions_add_up_by_plan_and_interval() {
 
 #[test]
 fn it_is_bounded() {
-    let (mut kept, mut options) = (Kept::default(), options());
+    let (mut kept, mut options) = (StoredQueries::default(), options());
     (options.max_megabytes, options.max_plans) = (1, 3);
     for n in 0..2000u64 {
         tell(&mut kept, &options, &format!("query {n}"), 1, &ran(1, n + 1, 1), MINUTE);
@@ -82,7 +82,7 @@ fn it_is_bounded() {
         tell(&mut kept, &options, &format!("other {n}"), 1, &ran(1, n + 1, 1), MINUTE);
     }
     assert_eq!(kept.readonly_reason, FULL);
-    let mut kept = Kept::default();
+    let mut kept = StoredQueries::default();
     (0..10).for_each(|plan| tell(&mut kept, &options, "a", plan, &ran(1, 1, 1), MINUTE));
     assert_eq!(kept.plans.len(), 3);
 }
@@ -96,7 +96,7 @@ fn what_runs_seldom_is_not_shown_and_what_is_stale_goes() {
         let mut kept = store.kept();
         tell(&mut kept, &options, "seldom", 1, &ran(29, DAY, 10), DAY);
         assert!(!kept.is_shown(1));
-        // A day later it begins anew.
+        // A day later it begins again.
         tell(&mut kept, &options, "seldom", 1, &ran(29, 3 * DAY, 10), 3 * DAY);
         assert!(!kept.is_shown(1));
         tell(&mut kept, &options, "seldom", 1, &ran(1, 3 * DAY, 10), 3 * DAY);

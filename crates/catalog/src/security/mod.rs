@@ -1,4 +1,4 @@
-//! Who there is, who belongs to whom, and what they may do: logins of the server (in master), users
+//! Principals, their memberships, and what they may do: logins of the server (in master), users
 //! and roles of a database, permissions, owners. Guarantees: what is published is immutable and
 //! committed; a later state has a greater version, in the whole process.
 
@@ -440,7 +440,7 @@ impl Security {
         self.server == other.server && self.database == other.database && self.has_owners_of(other)
     }
 
-    /// Whether everything belongs to whom it belongs to there.
+    /// Whether everything has the same owner in `other`.
     pub(crate) fn has_owners_of(&self, other: &Security) -> bool {
         self.owners == other.owners
     }

@@ -14,7 +14,7 @@ pub const MOST_STEPS: usize = 200;
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct HistogramStep {
     /// The largest value; NULL for the step of rows without one, which is the first.
     pub value: Value,
     /// Its normalised key.
@@ -30,11 +30,11 @@ pub struct Step {
 /// Steps in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
-    pub steps: Vec<Step>,
+    pub steps: Vec<HistogramStep>,
 }
 
 /// Where a key lies.
-enum Place {
+enum KeyPlace {
     Below,
     /// It is the value of a step.
     At(usize),
@@ -44,20 +44,20 @@ enum Place {
 }
 
 impl Histogram {
-    fn place(&self, key: &[u8]) -> Place {
+    fn place(&self, key: &[u8]) -> KeyPlace {
         match self.steps.binary_search_by(|step| step.key.as_slice().cmp(key)) {
-            Ok(at) => Place::At(at),
-            Err(0) => Place::Below,
-            Err(at) if at == self.steps.len() => Place::Above,
-            Err(at) => Place::In(at),
+            Ok(at) => KeyPlace::At(at),
+            Err(0) => KeyPlace::Below,
+            Err(at) if at == self.steps.len() => KeyPlace::Above,
+            Err(at) => KeyPlace::In(at),
         }
     }
 
     /// Rows with a value; `None` when it lies outside of what was seen.
     pub fn equal_rows(&self, key: &[u8]) -> Option<f64> {
         match self.place(key) {
-            Place::At(at) => Some(self.steps[at].equal_rows),
-            Place::In(at) => {
+            KeyPlace::At(at) => Some(self.steps[at].equal_rows),
+            KeyPlace::In(at) => {
                 let step = &self.steps[at];
                 Some(if step.range_values < 0.5 {
                     0.0
@@ -65,7 +65,7 @@ impl Histogram {
                     step.range_rows / step.range_values
                 })
             }
-            Place::Below | Place::Above => None,
+            KeyPlace::Below | KeyPlace::Above => None,
         }
     }
 
@@ -76,17 +76,19 @@ impl Histogram {
 
     /// Rows with a value below `key`, or below and equal; rows without one are not among them.
     pub(crate) fn rows_below(&self, key: &[u8], inclusive: bool) -> f64 {
-        let whole = |steps: &[Step]| steps.iter().map(|s| s.range_rows + s.equal_rows).sum::<f64>();
+        let whole = |steps: &[HistogramStep]| {
+            steps.iter().map(|s| s.range_rows + s.equal_rows).sum::<f64>()
+        };
         let rows = match self.place(key) {
-            Place::Below => return 0.0,
-            Place::Above => whole(&self.steps),
-            Place::At(at) => {
+            KeyPlace::Below => return 0.0,
+            KeyPlace::Above => whole(&self.steps),
+            KeyPlace::At(at) => {
                 let own = &self.steps[at];
                 whole(&self.steps[..at])
                     + own.range_rows
                     + if inclusive { own.equal_rows } else { 0.0 }
             }
-            Place::In(at) => {
+            KeyPlace::In(at) => {
                 let before =
                     at.checked_sub(1).map_or(&[][..], |before| self.steps[before].key.as_slice());
                 let share = share_between(before, &self.steps[at].key, key);
@@ -114,7 +116,7 @@ fn share_between(low: &[u8], high: &[u8], key: &[u8]) -> f64 {
 
 /// One value of a sample.
 #[derive(Clone, Debug)]
-pub struct Entry<'a> {
+pub struct SampledValue<'a> {
     pub value: &'a Value,
     pub key: &'a [u8],
     /// Rows of the sample with it.
@@ -123,20 +125,20 @@ pub struct Entry<'a> {
 
 /// Makes a histogram of the values of a sample, ascending. `scale`: rows of the table for each row
 /// of the sample; `spread`: different values of the table for each one of the sample.
-pub fn build(entries: &[Entry<'_>], scale: f64, spread: f64) -> Histogram {
+pub fn build(entries: &[SampledValue<'_>], scale: f64, spread: f64) -> Histogram {
     let rows: f64 = entries.iter().filter(|e| !e.value.is_null()).map(|e| e.rows).sum();
     let few = entries.len() <= MOST_STEPS;
     // Each step but the first and last takes at least so many rows: there are never more than the
     // bound.
     let wanted = rows / (MOST_STEPS - 2) as f64;
     let last = entries.len().saturating_sub(1);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<HistogramStep> = Vec::new();
     let (mut range_rows, mut range_values) = (0.0, 0.0);
     for (at, entry) in entries.iter().enumerate() {
         let first = steps.is_empty() || steps.len() == 1 && steps[0].value.is_null();
         if few || first || at == last || range_rows + entry.rows >= wanted {
             let range = range_rows * scale;
-            steps.push(Step {
+            steps.push(HistogramStep {
                 value: entry.value.clone(),
                 key: entry.key.to_vec(),
                 range_rows: range,
@@ -171,8 +173,8 @@ mod tests {
             values.iter().map(|(n, rows)| (Value::Int(*n), key(*n), *rows)).collect();
         let null = (Value::Null, vec![0], nulls);
         let all = std::iter::once(&null).filter(|n| n.2 > 0.0).chain(&owned);
-        let entries: Vec<Entry<'_>> =
-            all.map(|(value, key, rows)| Entry { value, key, rows: *rows }).collect();
+        let entries: Vec<SampledValue<'_>> =
+            all.map(|(value, key, rows)| SampledValue { value, key, rows: *rows }).collect();
         build(&entries, 1.0, 1.0)
     }
 

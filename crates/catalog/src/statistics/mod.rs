@@ -19,11 +19,11 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use types::Value;
 
 use crate::{LOB_INDEX_ID, StatisticsFilter, TableDef, fold_name};
-pub use histogram::{Entry, Histogram, Step};
+pub use histogram::{Histogram, HistogramStep, SampledValue};
 
-/// Who has made statistics.
+/// What has made statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum StatisticsOrigin {
     /// An index: they go with it.
     Index,
     /// CREATE STATISTICS.
@@ -40,13 +40,13 @@ pub struct Statistics {
     pub name: CompactString,
     /// column_ids; the histogram is of the first.
     pub columns: Vec<i32>,
-    pub origin: Origin,
+    pub origin: StatisticsOrigin,
     /// NORECOMPUTE: only UPDATE STATISTICS measures again.
     pub no_recompute: bool,
     /// Which rows they are of; none for all.
     pub filter: Option<StatisticsFilter>,
     /// What was measured; none before the first time.
-    pub measured: Option<Arc<Measured>>,
+    pub measured: Option<Arc<MeasuredValues>>,
 }
 
 impl Statistics {
@@ -63,7 +63,7 @@ impl Statistics {
 
 /// What was measured of a table's values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct MeasuredValues {
     /// When, as datetime.
     pub updated: Value,
     /// Rows that the filter admits, without one those of the table; and of the sample.
@@ -81,13 +81,16 @@ pub struct Measured {
     pub lengths: Vec<f64>,
 }
 
-impl Measured {
+impl MeasuredValues {
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
         const VALUE: usize = 32;
-        let steps =
-            self.histogram.steps.iter().map(|step| size_of::<Step>() + VALUE + step.key.len());
-        size_of::<Measured>() + steps.sum::<usize>()
+        let steps = self
+            .histogram
+            .steps
+            .iter()
+            .map(|step| size_of::<HistogramStep>() + VALUE + step.key.len());
+        size_of::<MeasuredValues>() + steps.sum::<usize>()
     }
 
     /// Different values of the first columns, as far as known.
@@ -288,7 +291,7 @@ impl TableStatistics {
     pub fn forget_column(&self, column_id: i32) {
         let mut list = self.list.write();
         self.unwritten.store(true, Relaxed);
-        list.retain(|s| s.origin == Origin::User || !s.depends_on(column_id));
+        list.retain(|s| s.origin == StatisticsOrigin::User || !s.depends_on(column_id));
         for statistics in list.iter_mut().filter(|s| s.depends_on(column_id)) {
             *statistics = Arc::new(Statistics { measured: None, ..Statistics::clone(statistics) });
         }
@@ -303,7 +306,7 @@ impl TableStatistics {
     /// Those of an emptied table: the same definitions of users, nothing measured.
     pub fn emptied(&self) -> TableStatistics {
         let list = self.list.read();
-        let users = list.iter().filter(|s| s.origin == Origin::User);
+        let users = list.iter().filter(|s| s.origin == StatisticsOrigin::User);
         TableStatistics::of(
             users.map(|s| Statistics { measured: None, ..Statistics::clone(s) }).collect(),
         )
@@ -335,12 +338,13 @@ pub fn all(table: &TableDef) -> Vec<Arc<Statistics>> {
         let same = |s: &&Arc<Statistics>| {
             s.stats_id == own.stats_id && s.columns == own.columns && s.filter == own.filter
         };
-        if let Some(known) = known.iter().filter(|s| s.origin == Origin::Index).find(same) {
+        if let Some(known) = known.iter().filter(|s| s.origin == StatisticsOrigin::Index).find(same)
+        {
             (own.measured, own.no_recompute) = (known.measured.clone(), known.no_recompute);
         }
         out.push(Arc::new(own));
     }
-    out.extend(known.into_iter().filter(|s| s.origin != Origin::Index));
+    out.extend(known.into_iter().filter(|s| s.origin != StatisticsOrigin::Index));
     out.sort_by_key(|s| s.stats_id);
     out
 }
@@ -352,7 +356,7 @@ pub fn of_index(table: &TableDef, index: &crate::IndexDef) -> Statistics {
         stats_id: index.index_id,
         name: index.name.clone(),
         columns,
-        origin: Origin::Index,
+        origin: StatisticsOrigin::Index,
         no_recompute: false,
         filter: index.filter.as_ref().map(|filter| StatisticsFilter::new(filter, &table.columns)),
         measured: None,
@@ -374,7 +378,7 @@ pub fn threshold(rows: f64) -> u64 {
 }
 
 /// Whether what was measured is to be measured again.
-pub fn is_stale(table: &TableDef, measured: &Measured) -> bool {
+pub fn is_stale(table: &TableDef, measured: &MeasuredValues) -> bool {
     let changed = table.state.modified().saturating_sub(measured.modified);
     let limit = threshold(measured.unfiltered);
     if changed >= limit {
@@ -407,7 +411,7 @@ mod tests {
     #[test]
     fn the_newest_measurement_of_a_column_counts() {
         let statistics = TableStatistics::default();
-        let measured = |modified| Measured {
+        let measured = |modified| MeasuredValues {
             updated: Value::Null,
             rows: 10.0,
             sampled: 10.0,
@@ -421,7 +425,7 @@ mod tests {
             stats_id,
             name: "s".into(),
             columns: columns.to_vec(),
-            origin: Origin::User,
+            origin: StatisticsOrigin::User,
             no_recompute: false,
             filter: None,
             measured: Some(Arc::new(measured(modified))),

@@ -1,6 +1,6 @@
 //! Statistics in the system tables: a row for each, and a row for each step of its histogram.
 //! Guarantee: what was written is read back as it was, but for the counter of changes, which begins
-//! anew with each start. Rows that make no sense are left out: statistics are only ever a hint.
+//! at zero with each start. Rows that make no sense are left out: statistics are only ever a hint.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use compact_str::CompactString;
 use txn::Txn;
 use types::{ColumnType, KeyPart, RowLayout, Value, encode_key_part};
 
-use super::{Histogram, Measured, Origin, Statistics, Step};
+use super::{Histogram, HistogramStep, MeasuredValues, Statistics, StatisticsOrigin};
 use crate::rows::text_rows;
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
@@ -23,14 +23,14 @@ const NO_RECOMPUTE: i64 = 4;
 
 /// Rows of the two system tables as they were read.
 #[derive(Default)]
-pub(crate) struct Rows {
+pub(crate) struct StatisticsRows {
     statistics: HashMap<i32, Vec<Vec<Value>>>,
     steps: HashMap<(i32, i32), Vec<Vec<Value>>>,
 }
 
-impl Rows {
-    pub fn read(trees: &SysTrees) -> Result<Rows, StoreError> {
-        let mut rows = Rows::default();
+impl StatisticsRows {
+    pub fn read(trees: &SysTrees) -> Result<StatisticsRows, StoreError> {
+        let mut rows = StatisticsRows::default();
         let id = |row: &[Value], at: usize| {
             row[at].as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(0)
         };
@@ -69,9 +69,9 @@ impl Rows {
         let first = columns.iter().find(|c| Some(&c.column_id) == ids.first())?;
         let steps = self.steps.get(&(object_id, stats_id)).map_or(&[][..], Vec::as_slice);
         let origin = match flags {
-            f if f & AUTO != 0 => Origin::Auto,
-            f if f & OF_INDEX != 0 => Origin::Index,
-            _ => Origin::User,
+            f if f & AUTO != 0 => StatisticsOrigin::Auto,
+            f if f & OF_INDEX != 0 => StatisticsOrigin::Index,
+            _ => StatisticsOrigin::User,
         };
         let filter = match filter_id(row) {
             None => None,
@@ -94,7 +94,7 @@ fn filter_id(row: &[Value]) -> Option<i32> {
     i32::try_from(row.get(10)?.as_i64()?).ok()
 }
 
-fn measured(row: &[Value], steps: &[Vec<Value>], column: &ColumnDef) -> Option<Measured> {
+fn measured(row: &[Value], steps: &[Vec<Value>], column: &ColumnDef) -> Option<MeasuredValues> {
     let number = |value: &Value| match value {
         Value::Float(f) => Some(*f),
         _ => None,
@@ -112,12 +112,12 @@ fn measured(row: &[Value], steps: &[Vec<Value>], column: &ColumnDef) -> Option<M
         encode_key_part(&value, &part, &mut key);
         let (range_rows, equal_rows, range_values) =
             (number(&row[4])?, number(&row[5])?, number(&row[6])?);
-        Some(Step { value, key, range_rows, equal_rows, range_values })
+        Some(HistogramStep { value, key, range_rows, equal_rows, range_values })
     };
-    let steps: Option<Vec<Step>> = steps.iter().map(step).collect();
+    let steps: Option<Vec<HistogramStep>> = steps.iter().map(step).collect();
     let steps = steps.filter(|steps| steps.windows(2).all(|pair| pair[0].key < pair[1].key))?;
     let rows = number(&row[6])?;
-    Some(Measured {
+    Some(MeasuredValues {
         updated: Some(row[5].clone()).filter(|updated| !updated.is_null())?,
         rows,
         unfiltered: row.get(11).and_then(number).unwrap_or(rows),
@@ -152,9 +152,9 @@ pub fn write(
     let (id, stats_id) = (Value::Int(table.object_id), Value::Int(statistics.stats_id));
     let columns: Vec<String> = statistics.columns.iter().map(i32::to_string).collect();
     let mut flags = match statistics.origin {
-        Origin::Auto => AUTO,
-        Origin::Index => OF_INDEX,
-        Origin::User => 0,
+        StatisticsOrigin::Auto => AUTO,
+        StatisticsOrigin::Index => OF_INDEX,
+        StatisticsOrigin::User => 0,
     };
     flags |= if statistics.no_recompute { NO_RECOMPUTE } else { 0 };
     let numbers = |list: &[f64]| {
@@ -178,7 +178,7 @@ pub fn write(
     ];
     trees.put(txn, SysTable::Statistics, &row)?;
     // That of an index is written with the index.
-    if let (Some(filter), Origin::User) = (&statistics.filter, statistics.origin) {
+    if let (Some(filter), StatisticsOrigin::User) = (&statistics.filter, statistics.origin) {
         for (system, row) in text_rows(filter.object_id, filter.kept()) {
             trees.put(txn, system, &row)?;
         }

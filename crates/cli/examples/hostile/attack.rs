@@ -11,7 +11,7 @@ use client::{CancelHandle, Connection, Token};
 use fastrand::Rng;
 use parking_lot::Mutex;
 
-use crate::report::{Outcome, Report};
+use crate::report::{AttackOutcome, Report};
 use crate::server::{connect, peak};
 use crate::statements::{self, Statement};
 
@@ -75,11 +75,11 @@ pub fn attack(field: &Field, at: usize, login: &str, seed: u64) {
 
 const ROLLBACK: &str = "if @@trancount > 0 rollback";
 
-fn run(connection: &mut Connection, statement: &Statement, patience: Duration) -> Outcome {
+fn run(connection: &mut Connection, statement: &Statement, patience: Duration) -> AttackOutcome {
     let (done, wait) = channel();
     let cancel = connection.cancel_handle();
     let watch = std::thread::spawn(move || watch(&cancel, &wait, patience));
-    let mut outcome = Outcome::default();
+    let mut outcome = AttackOutcome::default();
     let begun = Instant::now();
     let result = connection.batch(&statement.text, &mut |token| {
         match token {

@@ -19,7 +19,7 @@ const SHOWN: usize = 300;
 
 /// What came of one statement.
 #[derive(Default)]
-pub struct Outcome {
+pub struct AttackOutcome {
     pub rows: u64,
     /// The first error.
     pub error: Option<i32>,
@@ -31,7 +31,7 @@ pub struct Outcome {
 }
 
 #[derive(Default)]
-struct Family {
+struct FamilyCounts {
     statements: u64,
     cancelled: u64,
     lost: u64,
@@ -42,8 +42,8 @@ struct Family {
 }
 
 #[derive(Default)]
-struct State {
-    families: BTreeMap<&'static str, Family>,
+struct ReportState {
+    families: BTreeMap<&'static str, FamilyCounts>,
     refused: BTreeMap<String, u64>,
     slowest_login: Duration,
     points: u64,
@@ -56,7 +56,7 @@ struct State {
 /// The report of a run.
 pub struct Report {
     begun: Instant,
-    state: Mutex<State>,
+    state: Mutex<ReportState>,
 }
 
 impl Report {
@@ -66,7 +66,7 @@ impl Report {
     }
 
     /// A statement of an attacker has ended.
-    pub fn add(&self, statement: &Statement, outcome: Outcome) {
+    pub fn add(&self, statement: &Statement, outcome: AttackOutcome) {
         let mut state = self.state.lock();
         let family = state.families.entry(statement.family).or_default();
         family.statements += 1;
@@ -148,7 +148,7 @@ impl Report {
         );
     }
 
-    fn broken(&self, state: &mut State, mut what: Value) {
+    fn broken(&self, state: &mut ReportState, mut what: Value) {
         state.broken += 1;
         what["at"] = json!(self.begun.elapsed().as_secs_f64());
         eprintln!("broken: {what}");
@@ -199,7 +199,7 @@ impl Report {
     }
 }
 
-impl Family {
+impl FamilyCounts {
     fn json(&self) -> Value {
         json!({
             "statements": self.statements,

@@ -2,7 +2,7 @@
 //! value of its column is an error with file, row and column.
 
 use super::TableColumn;
-use crate::file_rows::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, ImportFailure, ImportRows};
 use crate::progress::Progress;
 use engine::{BulkRows, DataType, SqlError, Value};
 use std::sync::Arc;
@@ -11,50 +11,50 @@ use types::convert::{Mode, convert};
 use types::{Len, codepage, msg, numtext};
 
 /// The rows of a file as the bulk load takes them.
-pub struct Converted<'a> {
-    rows: Box<dyn Rows>,
+pub struct ConvertedRows<'a> {
+    rows: Box<dyn ImportRows>,
     columns: &'a [TableColumn],
     progress: &'a mut Progress,
     read: &'a Arc<AtomicU64>,
     cells: Vec<Cell>,
     count: u64,
     /// Why it stopped; the load itself only hears that it did.
-    failed: Option<Failed>,
+    failed: Option<ImportFailure>,
 }
 
-impl<'a> Converted<'a> {
+impl<'a> ConvertedRows<'a> {
     pub fn new(
-        rows: Box<dyn Rows>,
+        rows: Box<dyn ImportRows>,
         columns: &'a [TableColumn],
         progress: &'a mut Progress,
         read: &'a Arc<AtomicU64>,
-    ) -> Converted<'a> {
-        Converted { rows, columns, progress, read, cells: Vec::new(), count: 0, failed: None }
+    ) -> ConvertedRows<'a> {
+        ConvertedRows { rows, columns, progress, read, cells: Vec::new(), count: 0, failed: None }
     }
 
     /// The error of a load that these rows went into, with the place in the file.
-    pub fn explain(&mut self, error: SqlError) -> Failed {
+    pub fn explain(&mut self, error: SqlError) -> ImportFailure {
         if let Some(failed) = self.failed.take() {
             return failed;
         }
         // Rows go into the table some hundred at a time.
         let text =
             format!("at {} or before: Msg {}: {}", self.rows.place(), error.number, error.message);
-        Failed::File(text)
+        ImportFailure::File(text)
     }
 
-    fn convert(&mut self, values: &mut [Value]) -> Result<bool, Failed> {
+    fn convert(&mut self, values: &mut [Value]) -> Result<bool, ImportFailure> {
         if !self.rows.next(&mut self.cells)? {
             return Ok(false);
         }
         if self.cells.len() != self.columns.len() {
             let (fields, columns) = (self.cells.len(), self.columns.len());
             let text = format!("{}: {fields} fields for {columns} columns", self.rows.place());
-            return Err(Failed::File(text));
+            return Err(ImportFailure::File(text));
         }
         for (at, (cell, column)) in self.cells.drain(..).zip(self.columns).enumerate() {
             values[at] = value_of(cell, column.ty).map_err(|why| {
-                Failed::File(format!(
+                ImportFailure::File(format!(
                     "{}, column {} ({}): {why}",
                     self.rows.place(),
                     at + 1,
@@ -70,7 +70,7 @@ impl<'a> Converted<'a> {
     }
 }
 
-impl BulkRows for Converted<'_> {
+impl BulkRows for ConvertedRows<'_> {
     fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
         self.convert(row).map_err(|failed| {
             self.failed = Some(failed);

@@ -3,7 +3,7 @@
 //! CRLF or CR; an empty line is a row of one NULL where rows have one field, else it is passed
 //! over.
 
-use crate::file_rows::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, ImportFailure, ImportRows};
 use std::io::{BufRead, BufReader, Read};
 
 /// Longest record in bytes: beyond it a quote was surely not closed.
@@ -27,7 +27,7 @@ pub struct Delimited<R: Read> {
 
 impl<R: Read> Delimited<R> {
     /// Opens a file; reads its header when it has one.
-    pub fn open(input: R, delimiter: char, header: bool) -> Result<Delimited<R>, Failed> {
+    pub fn open(input: R, delimiter: char, header: bool) -> Result<Delimited<R>, ImportFailure> {
         let mut rows = Delimited {
             input: BufReader::with_capacity(1 << 18, input),
             delimiter: u8::try_from(delimiter).unwrap_or(b','),
@@ -42,13 +42,16 @@ impl<R: Read> Delimited<R> {
         if header {
             let mut row = Vec::new();
             if !rows.record(&mut row)? {
-                return Err(Failed::File(
+                return Err(ImportFailure::File(
                     "the file is empty; its first line should have the columns' names".into(),
                 ));
             }
             let names = row.into_iter().enumerate().map(|(at, cell)| match cell {
                 Cell::Text(name) if !name.trim().is_empty() => Ok(name.trim().to_string()),
-                _ => Err(Failed::File(format!("the first line has no name for column {}", at + 1))),
+                _ => Err(ImportFailure::File(format!(
+                    "the first line has no name for column {}",
+                    at + 1
+                ))),
             });
             let names: Vec<String> = names.collect::<Result<_, _>>()?;
             rows.width = Some(names.len());
@@ -57,11 +60,11 @@ impl<R: Read> Delimited<R> {
         Ok(rows)
     }
 
-    fn byte(&mut self) -> Result<Option<u8>, Failed> {
+    fn byte(&mut self) -> Result<Option<u8>, ImportFailure> {
         if let Some(byte) = self.peeked.take() {
             return Ok(Some(byte));
         }
-        let buffer = self.input.fill_buf().map_err(|e| Failed::File(e.to_string()))?;
+        let buffer = self.input.fill_buf().map_err(|e| ImportFailure::File(e.to_string()))?;
         let byte = buffer.first().copied();
         self.input.consume(usize::from(byte.is_some()));
         Ok(byte)
@@ -69,12 +72,12 @@ impl<R: Read> Delimited<R> {
 
     /// Takes what of the input is neither delimiter, quote nor line end, into the field: the common
     /// case at once.
-    fn plain(&mut self, quoted: bool) -> Result<(), Failed> {
+    fn plain(&mut self, quoted: bool) -> Result<(), ImportFailure> {
         if self.peeked.is_some() {
             return Ok(());
         }
         let delimiter = self.delimiter;
-        let buffer = self.input.fill_buf().map_err(|e| Failed::File(e.to_string()))?;
+        let buffer = self.input.fill_buf().map_err(|e| ImportFailure::File(e.to_string()))?;
         let stops =
             |b: &u8| *b == b'"' || *b == b'\n' || *b == b'\r' || (!quoted && *b == delimiter);
         let length = buffer.iter().position(stops).unwrap_or(buffer.len());
@@ -84,7 +87,7 @@ impl<R: Read> Delimited<R> {
     }
 
     /// Reads a record; false at the end of the file.
-    fn record(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed> {
+    fn record(&mut self, row: &mut Vec<Cell>) -> Result<bool, ImportFailure> {
         loop {
             row.clear();
             let Some(first) = self.byte()? else { return Ok(false) };
@@ -104,7 +107,7 @@ impl<R: Read> Delimited<R> {
     }
 
     /// Reads a field; true when another one follows in the record.
-    fn one_field(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed> {
+    fn one_field(&mut self, row: &mut Vec<Cell>) -> Result<bool, ImportFailure> {
         self.field.clear();
         let mut quoted = false;
         let more = match self.byte()? {
@@ -126,7 +129,7 @@ impl<R: Read> Delimited<R> {
                     self.line,
                     row.len() + 1
                 );
-                Failed::File(text)
+                ImportFailure::File(text)
             })?;
             Cell::Text(text.to_string())
         });
@@ -134,7 +137,7 @@ impl<R: Read> Delimited<R> {
     }
 
     /// The rest of a field that is not quoted.
-    fn bare(&mut self) -> Result<bool, Failed> {
+    fn bare(&mut self) -> Result<bool, ImportFailure> {
         loop {
             self.plain(false)?;
             match self.byte()? {
@@ -148,14 +151,14 @@ impl<R: Read> Delimited<R> {
     }
 
     /// The rest of a quoted field, and its delimiter.
-    fn quoted(&mut self, at: usize) -> Result<bool, Failed> {
+    fn quoted(&mut self, at: usize) -> Result<bool, ImportFailure> {
         loop {
             self.plain(true)?;
             match self.byte()? {
                 None => {
                     let text =
                         format!("line {}, column {}: the quote is not closed", self.line, at + 1);
-                    return Err(Failed::File(text));
+                    return Err(ImportFailure::File(text));
                 }
                 Some(b'"') => match self.byte()? {
                     Some(b'"') => self.field.push(b'"'),
@@ -168,7 +171,7 @@ impl<R: Read> Delimited<R> {
                             self.next_line,
                             at + 1
                         );
-                        return Err(Failed::File(text));
+                        return Err(ImportFailure::File(text));
                     }
                 },
                 Some(byte) => {
@@ -180,14 +183,14 @@ impl<R: Read> Delimited<R> {
         }
     }
 
-    fn check_length(&self) -> Result<(), Failed> {
+    fn check_length(&self) -> Result<(), ImportFailure> {
         if self.field.len() > MAX_RECORD {
-            return Err(Failed::File(format!("line {}: the field is too long", self.line)));
+            return Err(ImportFailure::File(format!("line {}: the field is too long", self.line)));
         }
         Ok(())
     }
 
-    fn end_of_line(&mut self, byte: u8) -> Result<(), Failed> {
+    fn end_of_line(&mut self, byte: u8) -> Result<(), ImportFailure> {
         self.next_line += 1;
         if byte == b'\r' {
             let next = self.byte()?;
@@ -197,12 +200,12 @@ impl<R: Read> Delimited<R> {
     }
 }
 
-impl<R: Read> Rows for Delimited<R> {
+impl<R: Read> ImportRows for Delimited<R> {
     fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }
 
-    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed> {
+    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, ImportFailure> {
         if !self.record(row)? {
             return Ok(false);
         }
@@ -210,7 +213,7 @@ impl<R: Read> Rows for Delimited<R> {
         let width = *self.width.get_or_insert(row.len());
         if row.len() != width {
             let fields = super::super::say::counted(row.len(), "field");
-            return Err(Failed::File(format!(
+            return Err(ImportFailure::File(format!(
                 "{}: {fields} where {width} are expected",
                 self.place()
             )));
@@ -227,7 +230,7 @@ impl<R: Read> Rows for Delimited<R> {
 mod tests {
     use super::*;
 
-    fn read(text: &str, delimiter: char, header: bool) -> Result<Vec<Vec<Cell>>, Failed> {
+    fn read(text: &str, delimiter: char, header: bool) -> Result<Vec<Vec<Cell>>, ImportFailure> {
         let mut rows = Delimited::open(text.as_bytes(), delimiter, header)?;
         let (mut all, mut row) = (Vec::new(), Vec::new());
         while rows.next(&mut row)? {
@@ -263,7 +266,7 @@ mod tests {
     #[test]
     fn mistakes_name_their_place() {
         let check = |file: &str, expected: &str| match read(file, ',', true) {
-            Err(Failed::File(text)) => assert_eq!(text, expected),
+            Err(ImportFailure::File(text)) => assert_eq!(text, expected),
             other => panic!("{other:?}"),
         };
         check("a,b\n1,2\n3\n", "row 2 (line 3): 1 field where 2 are expected");

@@ -2,7 +2,7 @@
 //! narrowest type that holds all its fields. docs/import-export.md has the rules; columns take
 //! NULL.
 
-use crate::file_rows::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, ImportFailure, ImportRows};
 use engine::{DataType, Value};
 use types::Len;
 use types::codepage::utf16_len;
@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 8000;
 
 /// What a column's fields have been so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Seen {
+struct SeenFields {
     /// Types that all fields have read as; none: no field was there but NULL.
     kind: Option<Kind>,
     /// Of the longest text, as the fields are written.
@@ -44,21 +44,21 @@ enum Kind {
 }
 
 /// Names and types of a file's columns.
-pub fn columns(rows: &mut dyn Rows) -> Result<Vec<(String, String)>, Failed> {
+pub fn columns(rows: &mut dyn ImportRows) -> Result<Vec<(String, String)>, ImportFailure> {
     if let (Some(names), Some(types)) = (rows.names(), rows.types()) {
         return Ok(names.iter().cloned().zip(types).collect());
     }
     let names = rows.names().map(<[String]>::to_vec);
-    let mut seen = vec![Seen::default(); names.as_ref().map_or(0, Vec::len)];
+    let mut seen = vec![SeenFields::default(); names.as_ref().map_or(0, Vec::len)];
     let mut row = Vec::new();
     while rows.next(&mut row)? {
-        seen.resize(seen.len().max(row.len()), Seen::default());
+        seen.resize(seen.len().max(row.len()), SeenFields::default());
         for (seen, cell) in seen.iter_mut().zip(&row) {
             seen.note(cell);
         }
     }
     if seen.is_empty() {
-        return Err(Failed::File("the file has no columns to make a table of".into()));
+        return Err(ImportFailure::File("the file has no columns to make a table of".into()));
     }
     let names = names.unwrap_or_else(|| (1..=seen.len()).map(|n| format!("column{n}")).collect());
     Ok(names.into_iter().zip(seen.iter().map(|seen| seen.type_name())).collect())
@@ -72,7 +72,7 @@ pub fn create_table(table: &str, columns: &[(String, String)]) -> String {
     format!("CREATE TABLE {table} ({})", columns.join(", "))
 }
 
-impl Seen {
+impl SeenFields {
     fn note(&mut self, cell: &Cell) {
         let kind = match cell {
             Cell::Null => return,
@@ -274,7 +274,7 @@ mod tests {
 
     #[track_caller]
     fn check(fields: &[&str], expected: &str) {
-        let mut seen = Seen::default();
+        let mut seen = SeenFields::default();
         for field in fields {
             seen.note(&if *field == "NULL" { Cell::Null } else { Cell::Text((*field).into()) });
         }

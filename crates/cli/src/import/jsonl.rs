@@ -2,7 +2,7 @@
 //! key that a later one lacks is NULL, one that it has besides is an error. Objects and arrays
 //! within become their JSON text.
 
-use crate::file_rows::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, ImportFailure, ImportRows};
 use engine::Value;
 use std::io::{BufRead, BufReader, Read};
 
@@ -13,7 +13,7 @@ pub struct JsonLines<R: Read> {
     /// The first object, read for its names.
     first: Option<serde_json::Map<String, serde_json::Value>>,
     /// What was wrong with it.
-    failed: Option<Failed>,
+    failed: Option<ImportFailure>,
     line: u64,
     row: u64,
     text: Vec<u8>,
@@ -36,11 +36,13 @@ impl<R: Read> JsonLines<R> {
     }
 
     /// The next object; lines of nothing but blanks are passed over.
-    fn object(&mut self) -> Result<Option<serde_json::Map<String, serde_json::Value>>, Failed> {
+    fn object(
+        &mut self,
+    ) -> Result<Option<serde_json::Map<String, serde_json::Value>>, ImportFailure> {
         loop {
             self.text.clear();
             let read = self.input.read_until(b'\n', &mut self.text);
-            if read.map_err(|e| Failed::File(e.to_string()))? == 0 {
+            if read.map_err(|e| ImportFailure::File(e.to_string()))? == 0 {
                 return Ok(None);
             }
             self.line += 1;
@@ -49,21 +51,23 @@ impl<R: Read> JsonLines<R> {
             }
             return match serde_json::from_slice(&self.text) {
                 Ok(serde_json::Value::Object(object)) => Ok(Some(object)),
-                Ok(_) => Err(Failed::File(format!("line {}: not a JSON object", self.line))),
-                Err(e) => {
-                    Err(Failed::File(format!("line {}, column {}: {e}", self.line, e.column())))
-                }
+                Ok(_) => Err(ImportFailure::File(format!("line {}: not a JSON object", self.line))),
+                Err(e) => Err(ImportFailure::File(format!(
+                    "line {}, column {}: {e}",
+                    self.line,
+                    e.column()
+                ))),
             };
         }
     }
 }
 
-impl<R: Read> Rows for JsonLines<R> {
+impl<R: Read> ImportRows for JsonLines<R> {
     fn names(&self) -> Option<&[String]> {
         Some(&self.names)
     }
 
-    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed> {
+    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, ImportFailure> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
@@ -79,7 +83,7 @@ impl<R: Read> Rows for JsonLines<R> {
             None => Ok(true),
             Some(other) => {
                 let text = format!("{}: the first object has no key '{other}'", self.place());
-                Err(Failed::File(text))
+                Err(ImportFailure::File(text))
             }
         }
     }
@@ -136,7 +140,7 @@ mod tests {
                 match rows.next(&mut row) {
                     Ok(true) => {}
                     Ok(false) => panic!("no error"),
-                    Err(Failed::File(text)) => return text,
+                    Err(ImportFailure::File(text)) => return text,
                     Err(other) => panic!("{other:?}"),
                 }
             }

@@ -8,13 +8,13 @@ mod delimited;
 mod infer;
 mod jsonl;
 
-use super::file_rows::{Failed, Rows};
+use super::file_rows::{ImportFailure, ImportRows};
 use super::files::{FileFormat, parse_delimiter};
 use super::progress::Progress;
 use super::say::{say, say_error};
 use super::{InstanceArgs, signals};
 use clap::Args;
-use convert::Converted;
+use convert::ConvertedRows;
 use delimited::Delimited;
 use engine::encoding::{Decoded, Encoding};
 use engine::{
@@ -83,28 +83,29 @@ fn parse_code_page(name: &str) -> Result<Encoding, String> {
 pub fn run(args: &ImportArgs) -> ExitCode {
     match import(args) {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Failed::Sql(error)) => say_error(&error),
-        Err(Failed::File(text)) => say(format_args!("{}: {text}", args.file.display())),
-        Err(Failed::Text(text)) => say(text),
+        Err(ImportFailure::Sql(error)) => say_error(&error),
+        Err(ImportFailure::File(text)) => say(format_args!("{}: {text}", args.file.display())),
+        Err(ImportFailure::Text(text)) => say(text),
     }
     ExitCode::FAILURE
 }
 
-fn import(args: &ImportArgs) -> Result<(), Failed> {
-    let format = FileFormat::of(args.format, &args.file).map_err(Failed::Text)?;
-    let total = std::fs::metadata(&args.file).map_err(|e| Failed::File(e.to_string()))?;
+fn import(args: &ImportArgs) -> Result<(), ImportFailure> {
+    let format = FileFormat::of(args.format, &args.file).map_err(ImportFailure::Text)?;
+    let total = std::fs::metadata(&args.file).map_err(|e| ImportFailure::File(e.to_string()))?;
     if total.is_dir() {
-        return Err(Failed::File("is a folder".into()));
+        return Err(ImportFailure::File("is a folder".into()));
     }
-    let source = Source { args, format, read: Arc::default() };
+    let source = SourceFile { args, format, read: Arc::default() };
     // Before the instance is opened: a file that cannot be read is said at once.
     source.open()?;
     let instance = args.instance.open_existing()?;
-    signals::stop_cleanly(&instance, None).map_err(|e| Failed::Text(format!("signals: {e}")))?;
-    let result = (|| -> Result<(), Failed> {
+    signals::stop_cleanly(&instance, None)
+        .map_err(|e| ImportFailure::Text(format!("signals: {e}")))?;
+    let result = (|| -> Result<(), ImportFailure> {
         let mut session = instance.session()?;
         let used = session.use_database(&args.database);
-        used.map_err(|e| Failed::Text(args.instance.told_of(&e)))?;
+        used.map_err(|e| ImportFailure::Text(args.instance.told_of(&e)))?;
         let mut progress = Progress::new(Some(total.len()), args.quiet);
         let loaded = load(args, &source, &mut session, &mut progress);
         signals::wait_if_stopping();
@@ -122,26 +123,26 @@ fn import(args: &ImportArgs) -> Result<(), Failed> {
 }
 
 /// The file, which is read once to see its types and once for its rows.
-struct Source<'a> {
+struct SourceFile<'a> {
     args: &'a ImportArgs,
     format: FileFormat,
     /// Bytes read, for the progress.
     read: Arc<AtomicU64>,
 }
 
-impl Source<'_> {
-    fn open(&self) -> Result<Box<dyn Rows>, Failed> {
-        let file = File::open(&self.args.file).map_err(|e| Failed::File(e.to_string()))?;
+impl SourceFile<'_> {
+    fn open(&self) -> Result<Box<dyn ImportRows>, ImportFailure> {
+        let file = File::open(&self.args.file).map_err(|e| ImportFailure::File(e.to_string()))?;
         self.read.store(0, Ordering::Relaxed);
         if self.format == FileFormat::Parquet {
             #[cfg(feature = "parquet")]
             return Ok(Box::new(super::parquet_file::ParquetRows::open(file, self.read.clone())?));
             #[cfg(not(feature = "parquet"))]
-            return Err(Failed::Text(
+            return Err(ImportFailure::Text(
                 "this build has no Parquet: it lacks the feature `parquet`".into(),
             ));
         }
-        let counted = Counted { file, read: self.read.clone() };
+        let counted = CountedFile { file, read: self.read.clone() };
         let text = Decoded::new(counted, self.args.code_page.unwrap_or(Encoding::Utf8));
         if self.format == FileFormat::Jsonl {
             return Ok(Box::new(jsonl::JsonLines::new(text)));
@@ -152,12 +153,12 @@ impl Source<'_> {
 }
 
 /// Counts what is read.
-struct Counted {
+struct CountedFile {
     file: File,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountedFile {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(out)?;
         self.read.fetch_add(n as u64, Ordering::Relaxed);
@@ -167,18 +168,18 @@ impl Read for Counted {
 
 fn load(
     args: &ImportArgs,
-    source: &Source<'_>,
+    source: &SourceFile<'_>,
     session: &mut Session,
     progress: &mut Progress,
-) -> Result<u64, Failed> {
+) -> Result<u64, ImportFailure> {
     let there = table_columns(session, &args.table)?;
     let found = match there {
         Some(_) if args.create || !(args.append || args.replace) => {
             let text = format!("the table {} is there; give --append or --replace", args.table);
-            return Err(Failed::Text(text));
+            return Err(ImportFailure::Text(text));
         }
         None if args.append => {
-            return Err(Failed::Text(format!("there is no table {}", args.table)));
+            return Err(ImportFailure::Text(format!("there is no table {}", args.table)));
         }
         found => found,
     };
@@ -187,7 +188,7 @@ fn load(
         session,
         if args.batch == 0 { "SET XACT_ABORT ON; BEGIN TRANSACTION" } else { "SET XACT_ABORT ON" },
     )?;
-    let result = (|| -> Result<u64, Failed> {
+    let result = (|| -> Result<u64, ImportFailure> {
         let columns = match found {
             Some(columns) => {
                 if args.replace {
@@ -216,11 +217,11 @@ fn load(
 
 fn copy(
     args: &ImportArgs,
-    source: &Source<'_>,
+    source: &SourceFile<'_>,
     session: &mut Session,
     progress: &mut Progress,
     columns: &[TableColumn],
-) -> Result<u64, Failed> {
+) -> Result<u64, ImportFailure> {
     let rows = source.open()?;
     let targets = targets(rows.as_ref(), columns)?;
     let names: Vec<&str> = targets.iter().map(|column| column.name.as_str()).collect();
@@ -232,7 +233,7 @@ fn copy(
         ignore_constraints: false,
         ignore_triggers: false,
     };
-    let mut converted = Converted::new(rows, &targets, progress, &source.read);
+    let mut converted = ConvertedRows::new(rows, &targets, progress, &source.read);
     match session.bulk_insert(&args.table, &names, &options, &mut converted) {
         Ok(rows) => Ok(rows),
         Err(error) => Err(converted.explain(error)),
@@ -248,16 +249,19 @@ pub struct TableColumn {
 }
 
 /// The table's columns, in the order of the file's fields.
-fn targets(rows: &dyn Rows, columns: &[TableColumn]) -> Result<Vec<TableColumn>, Failed> {
+fn targets(
+    rows: &dyn ImportRows,
+    columns: &[TableColumn],
+) -> Result<Vec<TableColumn>, ImportFailure> {
     let Some(names) = rows.names() else { return Ok(columns.to_vec()) };
     let mut targets: Vec<TableColumn> = Vec::with_capacity(names.len());
     for name in names {
         let same = |column: &&TableColumn| column.name.to_lowercase() == name.to_lowercase();
         let Some(column) = columns.iter().find(same) else {
-            return Err(Failed::File(format!("the table has no column '{name}'")));
+            return Err(ImportFailure::File(format!("the table has no column '{name}'")));
         };
         if targets.iter().any(|target| target.name == column.name) {
-            return Err(Failed::File(format!("column '{name}' comes twice")));
+            return Err(ImportFailure::File(format!("column '{name}' comes twice")));
         }
         targets.push(column.clone());
     }
@@ -265,8 +269,11 @@ fn targets(rows: &dyn Rows, columns: &[TableColumn]) -> Result<Vec<TableColumn>,
 }
 
 /// The columns of a table; none when there is no such table.
-fn table_columns(session: &mut Session, table: &str) -> Result<Option<Vec<TableColumn>>, Failed> {
-    let mut shape = Collected::default();
+fn table_columns(
+    session: &mut Session,
+    table: &str,
+) -> Result<Option<Vec<TableColumn>>, ImportFailure> {
+    let mut shape = CollectedResult::default();
     session.execute(&format!("SELECT * FROM {table} WHERE 1 = 0"), &mut shape);
     match shape.error.into_error() {
         Some(error) if error.number == 208 => return Ok(None),
@@ -279,7 +286,7 @@ fn table_columns(session: &mut Session, table: &str) -> Result<Option<Vec<TableC
     let query = format!(
         "SELECT name FROM {database}sys.identity_columns WHERE object_id = OBJECT_ID({literal})"
     );
-    let mut identities = Collected::default();
+    let mut identities = CollectedResult::default();
     session.execute(&query, &mut identities);
     let is_identity = |name: &str| {
         identities.rows.iter().any(|row| row.first().and_then(Value::as_str) == Some(name))
@@ -308,21 +315,21 @@ fn table_database(table: &str) -> String {
 }
 
 /// Runs a batch that returns nothing.
-fn execute(session: &mut Session, sql: &str) -> Result<(), Failed> {
-    let mut out = Collected::default();
+fn execute(session: &mut Session, sql: &str) -> Result<(), ImportFailure> {
+    let mut out = CollectedResult::default();
     session.execute(sql, &mut out);
-    out.error.or(()).map_err(Failed::from)
+    out.error.or(()).map_err(ImportFailure::from)
 }
 
 /// Keeps a small result.
 #[derive(Default)]
-struct Collected {
+struct CollectedResult {
     columns: Vec<ColumnInfo>,
     rows: Vec<Vec<Value>>,
     error: FirstError,
 }
 
-impl Sink for Collected {
+impl Sink for CollectedResult {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
         self.columns = columns.to_vec();
         Ok(())

@@ -2,7 +2,7 @@
 //! suggest.
 
 use super::{EPOCH, TYPES, swapped};
-use crate::file_rows::{Cell, Failed, Rows};
+use crate::file_rows::{Cell, ImportFailure, ImportRows};
 use engine::Value;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -57,15 +57,15 @@ pub struct ParquetRows {
     read: Arc<AtomicU64>,
 }
 
-fn damaged(e: ParquetError) -> Failed {
-    Failed::File(e.to_string())
+fn damaged(e: ParquetError) -> ImportFailure {
+    ImportFailure::File(e.to_string())
 }
 
 impl ParquetRows {
     /// Opens a file. `read` is told how many of its bytes have been read.
-    pub fn open(file: File, read: Arc<AtomicU64>) -> Result<ParquetRows, Failed> {
+    pub fn open(file: File, read: Arc<AtomicU64>) -> Result<ParquetRows, ImportFailure> {
         if file.len() < 12 {
-            return Err(Failed::File("not a Parquet file".into()));
+            return Err(ImportFailure::File("not a Parquet file".into()));
         }
         let reader = SerializedFileReader::new(file).map_err(damaged)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
@@ -74,7 +74,7 @@ impl ParquetRows {
         for column in schema.columns() {
             let name = column.path().string();
             if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
-                return Err(Failed::File(format!(
+                return Err(ImportFailure::File(format!(
                     "column {name} is nested; only flat columns can be imported"
                 )));
             }
@@ -83,7 +83,7 @@ impl ParquetRows {
                     "column {name}: Parquet's {} cannot be imported",
                     column.physical_type()
                 );
-                Failed::File(text)
+                ImportFailure::File(text)
             })?;
             kinds.push((kind, column.max_def_level() > 0));
             names.push(name);
@@ -103,7 +103,7 @@ impl ParquetRows {
     }
 
     /// Reads more rows of every column; false at the end of the file.
-    fn fill(&mut self) -> Result<bool, Failed> {
+    fn fill(&mut self) -> Result<bool, ImportFailure> {
         while self.left == 0 {
             if self.group == self.reader.num_row_groups() {
                 return Ok(false);
@@ -120,7 +120,7 @@ impl ParquetRows {
         for (i, reader) in self.columns.iter_mut().enumerate() {
             let (kind, nullable) = self.kinds[i];
             let mut cells = cells_of(reader, rows, kind, nullable).map_err(|why| {
-                Failed::File(format!("column {} ({}): {why}", i + 1, self.names[i]))
+                ImportFailure::File(format!("column {} ({}): {why}", i + 1, self.names[i]))
             })?;
             cells.reverse();
             self.batch[i] = cells;
@@ -130,7 +130,7 @@ impl ParquetRows {
     }
 }
 
-impl Rows for ParquetRows {
+impl ImportRows for ParquetRows {
     fn names(&self) -> Option<&[String]> {
         Some(&self.names)
     }
@@ -143,7 +143,7 @@ impl Rows for ParquetRows {
             .then_some(types)
     }
 
-    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed> {
+    fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, ImportFailure> {
         if self.batch.first().is_none_or(Vec::is_empty) && !self.fill()? {
             return Ok(false);
         }

@@ -16,7 +16,7 @@ pub struct Table {
 }
 
 /// Where names come from.
-pub trait Names {
+pub trait NameSource {
     /// All databases.
     fn databases(&self) -> Vec<String>;
     /// Tables and system views of a database; none = the current one. Nothing for one that is not
@@ -33,7 +33,7 @@ pub struct Live {
     pub database: String,
 }
 
-impl Names for Live {
+impl NameSource for Live {
     fn databases(&self) -> Vec<String> {
         self.instance.databases().iter().map(|db| db.name().to_string()).collect()
     }
@@ -154,13 +154,13 @@ fn path_before(before: &str) -> Path {
 }
 
 /// A table that the batch names: its path and the name that the batch gives it.
-struct Mention {
+struct MentionedTable {
     path: Vec<String>,
     alias: Option<String>,
 }
 
 /// The tables after FROM, JOIN, INTO, UPDATE and the like, wherever in the batch.
-fn mentions(text: &str) -> Vec<Mention> {
+fn mentions(text: &str) -> Vec<MentionedTable> {
     let tokens = tokenize(text).list;
     let word = |at: usize| {
         tokens.get(at).map(|t| &text[t.span.start as usize..t.span.end as usize]).unwrap_or("")
@@ -198,7 +198,7 @@ fn mentions(text: &str) -> Vec<Mention> {
         }
         at += usize::from(word(at).eq_ignore_ascii_case("as"));
         let alias = is_name(at).then(|| plain(word(at)));
-        found.push(Mention { path, alias });
+        found.push(MentionedTable { path, alias });
     }
     found
 }
@@ -208,7 +208,7 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 /// The table of a path, from the right: name, schema, database.
-fn lookup(path: &[String], names: &dyn Names) -> Option<Table> {
+fn lookup(path: &[String], names: &dyn NameSource) -> Option<Table> {
     let name = path.last()?;
     let schema = path.len().checked_sub(2).map(|at| path[at].as_str()).filter(|s| !s.is_empty());
     let database = path.len().checked_sub(3).map(|at| path[at].as_str()).filter(|s| !s.is_empty());
@@ -217,17 +217,17 @@ fn lookup(path: &[String], names: &dyn Names) -> Option<Table> {
 }
 
 /// Names of the tables of a schema.
-fn tables_of(schema: &str, database: Option<&str>, names: &dyn Names) -> Vec<String> {
+fn tables_of(schema: &str, database: Option<&str>, names: &dyn NameSource) -> Vec<String> {
     let tables = names.tables(database).into_iter();
     tables.filter(|t| same(&t.schema, schema)).map(|t| written(&t.name)).collect()
 }
 
 /// What can follow names and dots.
-fn children(parents: &[String], text: &str, names: &dyn Names) -> Vec<String> {
+fn children(parents: &[String], text: &str, names: &dyn NameSource) -> Vec<String> {
     let columns = |table: Table| table.columns.iter().map(|name| written(name)).collect::<Vec<_>>();
     if let [name] = parents {
         let mentioned = mentions(text);
-        let of = |mention: &&Mention| match &mention.alias {
+        let of = |mention: &&MentionedTable| match &mention.alias {
             Some(alias) => same(alias, name),
             None => mention.path.last().is_some_and(|last| same(last, name)),
         };
@@ -254,7 +254,7 @@ fn children(parents: &[String], text: &str, names: &dyn Names) -> Vec<String> {
 
 /// What can follow without a dot, given the word before and whether anything was written of this
 /// one.
-fn anything(before: &str, text: &str, prefix: &str, names: &dyn Names) -> Vec<String> {
+fn anything(before: &str, text: &str, prefix: &str, names: &dyn NameSource) -> Vec<String> {
     let last = before
         .trim_end()
         .rsplit(|c: char| !is_word(c))
@@ -306,7 +306,7 @@ pub fn complete(
     pos: usize,
     scanner: Scanner,
     whole: &str,
-    names: &dyn Names,
+    names: &dyn NameSource,
 ) -> (usize, Vec<String>) {
     let before = &text[..pos];
     let Path { start, parents } = path_before(before);
@@ -349,9 +349,9 @@ pub fn commands(prefix: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    struct Fixed;
+    struct FixedNames;
 
-    impl Names for Fixed {
+    impl NameSource for FixedNames {
         fn databases(&self) -> Vec<String> {
             ["master", "Sales", "old sales"].map(str::to_owned).to_vec()
         }
@@ -381,7 +381,7 @@ mod tests {
     fn at(marked: &str) -> (String, Vec<String>) {
         let pos = marked.find('|').unwrap();
         let text = marked.replace('|', "");
-        let (start, found) = complete(&text, pos, Scanner::default(), &text, &Fixed);
+        let (start, found) = complete(&text, pos, Scanner::default(), &text, &FixedNames);
         (text[start..pos].to_owned(), found)
     }
 
@@ -427,7 +427,7 @@ mod tests {
             assert_eq!(at(text).1, [""; 0], "{text}");
         }
         let inside = Scanner::default().after("select 'a\n");
-        assert!(complete("sel", 3, inside, "select 'a\nsel", &Fixed).1.is_empty());
+        assert!(complete("sel", 3, inside, "select 'a\nsel", &FixedNames).1.is_empty());
         assert_eq!(commands(":re"), [":reset"]);
         assert!(commands("\\d").len() >= 4);
     }

@@ -173,7 +173,7 @@ pub fn check(from: impl Read, code_page: u16) -> Result<(), InputError> {
 }
 
 /// Writes UTF-8 on in another code page. A character that the page does not have is an error.
-pub struct Encoded<W: io::Write> {
+pub struct EncodedWriter<W: io::Write> {
     to: W,
     page: u16,
     encoding: &'static Encoding,
@@ -184,10 +184,10 @@ pub struct Encoded<W: io::Write> {
 /// Code pages of UTF-16.
 const UTF_16: [u16; 2] = [1200, 1201];
 
-impl<W: io::Write> Encoded<W> {
+impl<W: io::Write> EncodedWriter<W> {
     /// Writes to `to` in a Windows code page, which must be known.
-    pub fn new(to: W, page: u16) -> Encoded<W> {
-        Encoded {
+    pub fn new(to: W, page: u16) -> EncodedWriter<W> {
+        EncodedWriter {
             to,
             page,
             encoding: codepage::to_encoding(page).unwrap_or(UTF_8),
@@ -220,7 +220,7 @@ impl<W: io::Write> Encoded<W> {
     }
 }
 
-impl<W: io::Write> io::Write for Encoded<W> {
+impl<W: io::Write> io::Write for EncodedWriter<W> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         if self.page == super::options::UTF_8 {
             return self.to.write(buf);
@@ -314,7 +314,7 @@ mod tests {
     fn output_in_other_code_pages() {
         let write = |page, text: &str| {
             let mut out = Vec::new();
-            let mut encoded = Encoded::new(&mut out, page);
+            let mut encoded = EncodedWriter::new(&mut out, page);
             // In the middle of a character too.
             let written = text.as_bytes().chunks(1).try_for_each(|byte| encoded.write_all(byte));
             written.map(|()| out).map_err(|e| e.to_string())

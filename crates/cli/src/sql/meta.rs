@@ -2,7 +2,7 @@
 //! databases`. They are answered from the catalog, in this process without running T-SQL, so they
 //! neither disturb a transaction nor wait for one.
 
-use super::script::Target;
+use super::script::OutputTarget;
 use clap::ValueEnum;
 use engine::catalog::defs::{Catalog, IndexDef, TableDef};
 use engine::{ColumnInfo, DataType, Instance, Value};
@@ -29,14 +29,14 @@ pub const DOTS: [&str; 14] = [
 ];
 
 /// Rows to show.
-pub struct Answer {
+pub struct MetaAnswer {
     pub columns: Vec<ColumnInfo>,
     pub rows: Vec<Vec<Value>>,
 }
 
 /// What a question asks for.
-pub enum Reply {
-    Answers(Vec<Answer>),
+pub enum MetaReply {
+    Answers(Vec<MetaAnswer>),
     Text(String),
     /// T-SQL to run.
     Run(String),
@@ -51,7 +51,7 @@ pub enum Reply {
     Reset,
     Quit,
     Include(String),
-    Out(Target),
+    Out(OutputTarget),
     Shell(String),
     Timing(Option<bool>),
     Pager(Option<bool>),
@@ -60,15 +60,15 @@ pub enum Reply {
 
 /// What there is in a database, as the questions ask for it. Errors: a complaint.
 pub trait Catalogue {
-    fn databases(&self) -> Result<Answer, String>;
-    fn schemas(&self) -> Result<Answer, String>;
+    fn databases(&self) -> Result<MetaAnswer, String>;
+    fn schemas(&self) -> Result<MetaAnswer, String>;
     /// Tables whose name or schema-qualified name is `like`, with `*` and `%` for anything; all
     /// when it is empty.
-    fn tables(&self, like: &str) -> Result<Answer, String>;
+    fn tables(&self, like: &str) -> Result<MetaAnswer, String>;
     /// Columns and indexes of a table; of all tables without a name the columns.
-    fn describe(&self, name: &str) -> Result<Vec<Answer>, String>;
+    fn describe(&self, name: &str) -> Result<Vec<MetaAnswer>, String>;
     /// Indexes of a table, or of all.
-    fn indexes(&self, name: &str) -> Result<Answer, String>;
+    fn indexes(&self, name: &str) -> Result<MetaAnswer, String>;
 }
 
 /// The catalog of an instance in this process.
@@ -84,29 +84,29 @@ impl Embedded {
 }
 
 impl Catalogue for Embedded {
-    fn databases(&self) -> Result<Answer, String> {
+    fn databases(&self) -> Result<MetaAnswer, String> {
         Ok(databases(&self.instance))
     }
 
-    fn schemas(&self) -> Result<Answer, String> {
+    fn schemas(&self) -> Result<MetaAnswer, String> {
         Ok(schemas(&self.catalog()))
     }
 
-    fn tables(&self, like: &str) -> Result<Answer, String> {
+    fn tables(&self, like: &str) -> Result<MetaAnswer, String> {
         Ok(tables(&self.catalog(), like))
     }
 
-    fn describe(&self, name: &str) -> Result<Vec<Answer>, String> {
+    fn describe(&self, name: &str) -> Result<Vec<MetaAnswer>, String> {
         describe(&self.catalog(), name)
     }
 
-    fn indexes(&self, name: &str) -> Result<Answer, String> {
+    fn indexes(&self, name: &str) -> Result<MetaAnswer, String> {
         indexes(&self.catalog(), name)
     }
 }
 
 /// Answers a question. `gathered` is the batch as it stands. Errors: a complaint.
-pub fn ask(question: &str, catalogue: &dyn Catalogue, gathered: &str) -> Result<Reply, String> {
+pub fn ask(question: &str, catalogue: &dyn Catalogue, gathered: &str) -> Result<MetaReply, String> {
     let (word, rest) = question.split_once(char::is_whitespace).unwrap_or((question, ""));
     let rest = rest.trim();
     // `\!ls` needs no blank.
@@ -119,36 +119,36 @@ pub fn ask(question: &str, catalogue: &dyn Catalogue, gathered: &str) -> Result<
     };
     let lower = question.to_ascii_lowercase();
     Ok(match word.to_ascii_lowercase().as_str() {
-        "\\l" | ".databases" => Reply::Answers(vec![catalogue.databases()?]),
-        "\\dt" | ".tables" => Reply::Answers(vec![catalogue.tables(rest)?]),
-        "\\dn" => Reply::Answers(vec![catalogue.schemas()?]),
-        "\\d" if rest.is_empty() => Reply::Answers(vec![catalogue.tables("")?]),
+        "\\l" | ".databases" => MetaReply::Answers(vec![catalogue.databases()?]),
+        "\\dt" | ".tables" => MetaReply::Answers(vec![catalogue.tables(rest)?]),
+        "\\dn" => MetaReply::Answers(vec![catalogue.schemas()?]),
+        "\\d" if rest.is_empty() => MetaReply::Answers(vec![catalogue.tables("")?]),
         "\\d" | "\\d+" | ".schema" | "desc" | "describe" => {
-            Reply::Answers(catalogue.describe(rest)?)
+            MetaReply::Answers(catalogue.describe(rest)?)
         }
-        "\\di" | ".indexes" | ".indices" => Reply::Answers(vec![catalogue.indexes(rest)?]),
+        "\\di" | ".indexes" | ".indices" => MetaReply::Answers(vec![catalogue.indexes(rest)?]),
         "\\c" | "\\connect" => {
-            Reply::Run(format!("use [{}]", wanted("a database")?.replace(']', "]]")))
+            MetaReply::Run(format!("use [{}]", wanted("a database")?.replace(']', "]]")))
         }
-        "\\g" => Reply::Go,
-        "\\plan" | "\\profile" => Reply::Plan {
+        "\\g" => MetaReply::Go,
+        "\\plan" | "\\profile" => MetaReply::Plan {
             text: Some(rest.to_owned()).filter(|text| !text.is_empty()),
             measured: word.eq_ignore_ascii_case("\\profile"),
         },
-        "\\p" => Reply::Text(gathered.to_owned()),
-        "\\r" => Reply::Reset,
-        "\\q" | ".quit" | ".exit" => Reply::Quit,
-        "\\i" | ".read" => Reply::Include(wanted("a file")?),
-        "\\o" | ".output" if rest.is_empty() => Reply::Out(Target::Stdout),
-        "\\o" | ".output" => Reply::Out(Target::File(rest.to_owned())),
-        "\\!" | ".shell" | ".system" => Reply::Shell(wanted("a command")?),
-        "\\timing" | ".timer" => Reply::Timing(switch(rest)?),
-        "\\pager" => Reply::Pager(switch(rest)?),
-        "\\format" | ".mode" => Reply::Format(format(rest)?),
-        "\\?" | "\\h" | ".help" | "help" | "?" => Reply::Text(super::script::HELP.into()),
-        "show" if lower.ends_with("databases") => Reply::Answers(vec![catalogue.databases()?]),
-        "show" if lower.ends_with("tables") => Reply::Answers(vec![catalogue.tables("")?]),
-        "show" => Reply::Answers(vec![catalogue.schemas()?]),
+        "\\p" => MetaReply::Text(gathered.to_owned()),
+        "\\r" => MetaReply::Reset,
+        "\\q" | ".quit" | ".exit" => MetaReply::Quit,
+        "\\i" | ".read" => MetaReply::Include(wanted("a file")?),
+        "\\o" | ".output" if rest.is_empty() => MetaReply::Out(OutputTarget::Stdout),
+        "\\o" | ".output" => MetaReply::Out(OutputTarget::File(rest.to_owned())),
+        "\\!" | ".shell" | ".system" => MetaReply::Shell(wanted("a command")?),
+        "\\timing" | ".timer" => MetaReply::Timing(switch(rest)?),
+        "\\pager" => MetaReply::Pager(switch(rest)?),
+        "\\format" | ".mode" => MetaReply::Format(format(rest)?),
+        "\\?" | "\\h" | ".help" | "help" | "?" => MetaReply::Text(super::script::HELP.into()),
+        "show" if lower.ends_with("databases") => MetaReply::Answers(vec![catalogue.databases()?]),
+        "show" if lower.ends_with("tables") => MetaReply::Answers(vec![catalogue.tables("")?]),
+        "show" => MetaReply::Answers(vec![catalogue.schemas()?]),
         _ => return Err(format!("{word} is not a command; :help names them.")),
     })
 }
@@ -175,7 +175,7 @@ pub fn text_column(name: &str) -> ColumnInfo {
     ColumnInfo::new(name, DataType::NVarChar(Len::N(128)), true)
 }
 
-fn databases(instance: &Instance) -> Answer {
+fn databases(instance: &Instance) -> MetaAnswer {
     let columns = ["name", "state", "recovery"].map(text_column).to_vec();
     let rows = instance.databases().into_iter().map(|db| {
         vec![
@@ -184,23 +184,23 @@ fn databases(instance: &Instance) -> Answer {
             Value::str(db.recovery_model().name()),
         ]
     });
-    Answer { columns, rows: rows.collect() }
+    MetaAnswer { columns, rows: rows.collect() }
 }
 
-fn schemas(catalog: &Catalog) -> Answer {
+fn schemas(catalog: &Catalog) -> MetaAnswer {
     // Those of the fixed roles have nothing in them.
     let shown =
         catalog.schema_names.iter().filter(|(id, _)| **id < engine::catalog::security::DB_OWNER);
     let mut names: Vec<_> = shown.map(|(_, name)| name).collect();
     names.sort();
-    Answer {
+    MetaAnswer {
         columns: vec![text_column("schema")],
         rows: names.iter().map(|name| vec![Value::str(name)]).collect(),
     }
 }
 
 /// Tables whose name or schema-qualified name is `like`, with `*` and `%` for anything.
-fn tables(catalog: &Catalog, like: &str) -> Answer {
+fn tables(catalog: &Catalog, like: &str) -> MetaAnswer {
     let columns = vec![
         text_column("schema"),
         text_column("table"),
@@ -216,7 +216,7 @@ fn tables(catalog: &Catalog, like: &str) -> Answer {
         let count = if count < 0 { Value::Null } else { Value::BigInt(count) };
         vec![Value::str(&table.schema), Value::str(&table.name), count]
     };
-    Answer { columns, rows: rows.map(row).collect() }
+    MetaAnswer { columns, rows: rows.map(row).collect() }
 }
 
 /// Whether `name` is like `pattern`, without regard to case.
@@ -241,7 +241,7 @@ fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c TableDef, String> {
 }
 
 /// Columns and indexes of a table; of all tables without a name the columns.
-fn describe(catalog: &Catalog, name: &str) -> Result<Vec<Answer>, String> {
+fn describe(catalog: &Catalog, name: &str) -> Result<Vec<MetaAnswer>, String> {
     let columns: Vec<ColumnInfo> = ["column", "type", "null", "default"].map(text_column).to_vec();
     let of = |table: &TableDef| -> Vec<Vec<Value>> {
         let row = |column: &engine::catalog::defs::ColumnDef| {
@@ -257,7 +257,7 @@ fn describe(catalog: &Catalog, name: &str) -> Result<Vec<Answer>, String> {
     };
     if !name.is_empty() {
         let table = find(catalog, name)?;
-        let mut answers = vec![Answer { columns, rows: of(table) }];
+        let mut answers = vec![MetaAnswer { columns, rows: of(table) }];
         let keys = indexes(catalog, name)?;
         if !keys.rows.is_empty() {
             answers.push(keys);
@@ -269,10 +269,10 @@ fn describe(catalog: &Catalog, name: &str) -> Result<Vec<Answer>, String> {
         let full = format!("{}.{}", table.schema, table.name);
         rows.extend(of(table).into_iter().map(|row| [vec![Value::str(&full)], row].concat()));
     }
-    Ok(vec![Answer { columns: [vec![text_column("table")], columns].concat(), rows }])
+    Ok(vec![MetaAnswer { columns: [vec![text_column("table")], columns].concat(), rows }])
 }
 
-fn indexes(catalog: &Catalog, name: &str) -> Result<Answer, String> {
+fn indexes(catalog: &Catalog, name: &str) -> Result<MetaAnswer, String> {
     let tables: Vec<&TableDef> = if name.is_empty() {
         catalog.sorted().into_iter().map(AsRef::as_ref).collect()
     } else {
@@ -310,7 +310,7 @@ fn indexes(catalog: &Catalog, name: &str) -> Result<Answer, String> {
             .filter(|index| index.index_id > 0);
         rows.extend(all.map(|index| row(table, index)));
     }
-    Ok(Answer { columns, rows })
+    Ok(MetaAnswer { columns, rows })
 }
 
 #[cfg(test)]

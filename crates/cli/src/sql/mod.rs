@@ -22,7 +22,7 @@ pub use self::server_args::ServerArgs;
 use self::remote::Lookup;
 use self::runner::{Flow, Runner};
 use self::script::{Rules, Script};
-use self::target::{Remote, Target};
+use self::target::{Remote, SqlTarget};
 use self::variables::Variables;
 use super::say::{say, say_error};
 use super::signals;
@@ -127,8 +127,10 @@ fn run_at_server(args: &SqlArgs, server: &client::ServerName) -> u8 {
         }
     };
     let interactive = is_interactive(args);
-    let target =
-        Target::Server(Box::new(Remote::new(connection, Lookup::new(options, server.dedicated))));
+    let target = SqlTarget::Server(Box::new(Remote::new(
+        connection,
+        Lookup::new(options, server.dedicated),
+    )));
     let interrupted = Arc::default();
     let cancel = target.cancel();
     let interrupt = interactive.then(|| signals::Interrupt {
@@ -144,7 +146,7 @@ fn run_at_server(args: &SqlArgs, server: &client::ServerName) -> u8 {
 /// Runs the inputs; the exit code.
 fn run_inputs(
     args: &SqlArgs,
-    target: Target,
+    target: SqlTarget,
     interactive: bool,
     interrupted: Arc<AtomicBool>,
 ) -> u8 {
@@ -187,7 +189,7 @@ fn run_on(args: &SqlArgs, instance: &Arc<Instance>) -> u8 {
     }
     run_inputs(
         args,
-        Target::Embedded { session: Box::new(session), instance: Arc::clone(instance) },
+        SqlTarget::Embedded { session: Box::new(session), instance: Arc::clone(instance) },
         interactive,
         interrupted,
     )
@@ -239,7 +241,7 @@ pub fn run_script(instance: &Arc<Instance>, script: &Path) -> bool {
     };
     let rules = Rules { terminator: args.terminator.clone(), expand: true, interactive: false };
     let script = Script::new(variables(&args), rules);
-    let target = Target::Embedded { session: Box::new(session), instance: Arc::clone(instance) };
+    let target = SqlTarget::Embedded { session: Box::new(session), instance: Arc::clone(instance) };
     match Runner::new(target, &args, script, Arc::default()) {
         Ok(mut runner) => {
             inputs(&args, &mut runner);
@@ -286,9 +288,9 @@ mod tests {
     use engine::{InstanceOptions, ResultRows, Sink, SqlError, Value};
 
     /// Keeps the last value.
-    struct Last(Option<Value>);
+    struct LastValue(Option<Value>);
 
-    impl Sink for Last {
+    impl Sink for LastValue {
         fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
             rows.each(|row| {
                 self.0 = row.first().cloned();
@@ -320,14 +322,14 @@ mod tests {
         let code = guarded(&instance, || {
             let mut session = instance.session().unwrap();
             for batch in batches {
-                session.execute(batch, &mut Last(None));
+                session.execute(batch, &mut LastValue(None));
             }
             panic!("a defect of the command line")
         });
         assert_eq!(code, PANICKED);
         drop(instance);
         let instance = open();
-        let mut last = Last(None);
+        let mut last = LastValue(None);
         instance.session().unwrap().execute("select count(*) from d.dbo.t", &mut last);
         assert_eq!(last.0, Some(Value::Int(1000)));
     }

@@ -104,7 +104,7 @@ pub struct SqlArgs {
     #[arg(long, short = '?', action = ArgAction::Help)]
     pub help: Option<bool>,
     #[command(flatten)]
-    refused: Refused,
+    refused: RefusedOptions,
 }
 
 impl SqlArgs {
@@ -257,7 +257,7 @@ fn parse_terminator(text: &str) -> Result<String, String> {
 
 /// Options of sqlcmd that are about servers, logins and networks.
 #[derive(Args)]
-struct Refused {
+struct RefusedOptions {
     #[arg(short = 'L', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     list: Option<String>,
     #[arg(short = 'a', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]

@@ -3,7 +3,7 @@
 //! this file only draws them. What the session had set is set again at the end, whatever the batch
 //! did.
 
-use super::target::Target;
+use super::target::SqlTarget;
 use engine::{ColumnInfo, ResultRows, Sink, SqlError, Value};
 use std::fmt::Write as _;
 
@@ -31,14 +31,14 @@ struct Operator {
 #[derive(Default)]
 struct Plans {
     /// Places of the columns in the current result set; `None`: rows of the batch itself.
-    places: Option<Places>,
+    places: Option<PlanPlaces>,
     statements: Vec<(String, Vec<Operator>)>,
     errors: Vec<SqlError>,
     messages: Vec<SqlError>,
 }
 
 #[derive(Clone, Copy)]
-struct Places {
+struct PlanPlaces {
     /// Column of `StmtText`; the others follow it in the order of SHOWPLAN_ALL.
     text: usize,
     counted: bool,
@@ -50,9 +50,9 @@ impl Sink for Plans {
             |at: usize, name: &str| columns.get(at).is_some_and(|column| column.name == name);
         let shows = |at| named(at, "StmtText") && named(at + 4, "PhysicalOp");
         self.places = if shows(0) {
-            Some(Places { text: 0, counted: false })
+            Some(PlanPlaces { text: 0, counted: false })
         } else if named(0, "Rows") && named(1, "Executes") && shows(2) {
-            Some(Places { text: 2, counted: true })
+            Some(PlanPlaces { text: 2, counted: true })
         } else {
             None
         };
@@ -117,7 +117,7 @@ impl Sink for Plans {
 }
 
 /// What came of a batch that was to be drawn.
-pub struct Drawn {
+pub struct DrawnPlan {
     pub text: String,
     pub errors: Vec<SqlError>,
     /// What the batch said while it ran.
@@ -125,7 +125,7 @@ pub struct Drawn {
 }
 
 /// The plans of a batch, as text. `measured`: the batch runs, its rows are counted and not shown.
-pub fn draw(session: &mut Target, batch: &str, measured: bool) -> Drawn {
+pub fn draw(session: &mut SqlTarget, batch: &str, measured: bool) -> DrawnPlan {
     let option = if measured { "statistics profile" } else { "showplan_all" };
     let mut plans = Plans::default();
     session.execute(&format!("set {option} on"), &mut plans);
@@ -137,7 +137,7 @@ pub fn draw(session: &mut Target, batch: &str, measured: bool) -> Drawn {
     for (statement, operators) in &plans.statements {
         one(statement, operators, measured, &mut text);
     }
-    Drawn { text, errors: plans.errors, messages: plans.messages }
+    DrawnPlan { text, errors: plans.errors, messages: plans.messages }
 }
 
 /// Draws a statement.

@@ -2,7 +2,7 @@
 //! sqlcmd prints them. A write that fails ends the batch, and is kept as the exit code with which
 //! the whole run is to end.
 
-use super::input::Encoded;
+use super::input::EncodedWriter;
 use super::pager::Pager;
 use super::script::Batch;
 use crate::output::table::TableStyle;
@@ -18,23 +18,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Where output goes, with the name that complaints about it use.
 pub struct Stream {
     name: String,
-    to: To,
+    to: PrintTarget,
 }
 
-enum To {
+enum PrintTarget {
     Writer(Box<dyn Write>),
     Pager(Pager),
 }
 
 impl Stream {
     fn writer(name: &str, to: impl Write + 'static) -> Stream {
-        Stream { name: name.to_owned(), to: To::Writer(Box::new(to)) }
+        Stream { name: name.to_owned(), to: PrintTarget::Writer(Box::new(to)) }
     }
 
     /// Standard output in a code page. Lines go out one by one on a terminal, else in large writes:
     /// the end of a batch and each message flush them.
     pub fn stdout(page: u16) -> Stream {
-        let out = Encoded::new(io::stdout(), page);
+        let out = EncodedWriter::new(io::stdout(), page);
         if io::stdout().is_terminal() {
             return Stream::writer("standard output", out);
         }
@@ -43,28 +43,28 @@ impl Stream {
 
     /// Standard error in a code page.
     pub fn stderr(page: u16) -> Stream {
-        Stream::writer("standard error", Encoded::new(io::stderr(), page))
+        Stream::writer("standard error", EncodedWriter::new(io::stderr(), page))
     }
 
     /// A file in a code page; its writes are buffered as those of standard output are.
     pub fn file(name: &str, file: File, page: u16) -> Stream {
-        Stream::writer(name, BufWriter::with_capacity(1 << 16, Encoded::new(file, page)))
+        Stream::writer(name, BufWriter::with_capacity(1 << 16, EncodedWriter::new(file, page)))
     }
 
     /// Standard output through a pager.
     pub fn pager(pager: Pager) -> Stream {
-        Stream { name: "standard output".into(), to: To::Pager(pager) }
+        Stream { name: "standard output".into(), to: PrintTarget::Pager(pager) }
     }
 
     /// A pager has the screen: messages go there too.
     fn pages(&self) -> bool {
-        matches!(&self.to, To::Pager(pager) if pager.is_open())
+        matches!(&self.to, PrintTarget::Pager(pager) if pager.is_open())
     }
 
     fn end_batch(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Writer(_) => Ok(()),
-            To::Pager(pager) => pager.finish(),
+            PrintTarget::Writer(_) => Ok(()),
+            PrintTarget::Pager(pager) => pager.finish(),
         }
     }
 }
@@ -72,14 +72,14 @@ impl Stream {
 impl Write for Stream {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         match &mut self.to {
-            To::Writer(to) => to.write(buf),
-            To::Pager(pager) => pager.write(buf),
+            PrintTarget::Writer(to) => to.write(buf),
+            PrintTarget::Pager(pager) => pager.write(buf),
         }
     }
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Writer(to) => to.flush(),
-            To::Pager(pager) => pager.flush(),
+            PrintTarget::Writer(to) => to.flush(),
+            PrintTarget::Pager(pager) => pager.flush(),
         }
     }
 }
@@ -98,7 +98,7 @@ pub struct Levels {
 
 /// What a batch came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Came {
+pub struct PrintedBatch {
     /// The exit code that its errors ask for, 0 without any.
     pub code: u8,
     /// RAISERROR with state 127: the run ends, with this exit code.
@@ -120,7 +120,7 @@ pub struct Printer {
     batch: Batch,
     /// The first value of each row is kept, for `EXIT(query)`.
     keep_last: bool,
-    came: Came,
+    came: PrintedBatch,
     /// Whether a timeout has come, and what error 3617 says then.
     pub cancelled_by: Option<(Arc<AtomicBool>, String)>,
     /// A stream could not be written: the exit code. Nothing is printed any more.
@@ -147,7 +147,7 @@ impl Printer {
             typed: false,
             batch: Batch::default(),
             keep_last: false,
-            came: Came::default(),
+            came: PrintedBatch::default(),
             cancelled_by: None,
             broken: None,
         }
@@ -183,12 +183,12 @@ impl Printer {
     pub fn begin(&mut self, batch: Batch, keep_last: bool) {
         self.batch = batch;
         self.keep_last = keep_last;
-        self.came = Came::default();
+        self.came = PrintedBatch::default();
         self.cancelled_by = None;
     }
 
     /// The end of a batch: all of it is out. A write that failed is in [`Printer::broken`].
-    pub fn finish(&mut self) -> Came {
+    pub fn finish(&mut self) -> PrintedBatch {
         if self.put(Results::finish).is_ok() {
             let ended = self.results.get_mut().end_batch();
             let name = self.results.get_mut().name.clone();

@@ -2,7 +2,7 @@
 //! ends it. Rustyline carries the editing; this says what a batch's end is, what is coloured how,
 //! what Tab offers and what Ctrl+C and Ctrl+D do.
 
-use super::complete::{self, Names};
+use super::complete::{self, NameSource};
 use super::runner::{Flow, Runner};
 use super::script::{Rules, is_command};
 use crate::say::say;
@@ -32,22 +32,22 @@ use syntax::lexer::{Tok, tokenize};
 const HISTORY: usize = 10_000;
 
 /// What the editor must know of the batch that is being gathered.
-struct State {
+struct PromptState {
     /// Its lines before those that are being edited.
     gathered: String,
     scanner: Scanner,
     rules: Rules,
-    names: Rc<dyn Names>,
+    names: Rc<dyn NameSource>,
 }
 
 struct Assistant {
-    state: RefCell<State>,
+    state: RefCell<PromptState>,
     files: FilenameCompleter,
 }
 
 impl Helper for Assistant {}
 
-impl State {
+impl PromptState {
     fn is_first(&self) -> bool {
         self.gathered.trim().is_empty()
     }
@@ -305,7 +305,7 @@ pub fn run(runner: &mut Runner<'_>) -> Flow {
         env!("CARGO_PKG_VERSION")
     ));
     let assistant = Assistant {
-        state: RefCell::new(State {
+        state: RefCell::new(PromptState {
             gathered: String::new(),
             scanner: Scanner::default(),
             rules: runner.script.rules.clone(),

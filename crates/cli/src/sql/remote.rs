@@ -2,8 +2,8 @@
 //! and its kin. In T-SQL that SQL Server 2012 understands too. Nothing here disturbs the session of
 //! the prompt, and no look waits longer than a second for a lock.
 
-use super::complete::{Names, Table};
-use super::meta::{Answer, Catalogue, matches, text_column};
+use super::complete::{NameSource, Table};
+use super::meta::{Catalogue, MetaAnswer, matches, text_column};
 use super::target::show;
 use client::{Connection, Options};
 use engine::{ColumnInfo, DataType, FirstError, ResultRows, Sink, SqlError, Value};
@@ -23,12 +23,12 @@ pub struct Lookup {
 
 /// Keeps the rows of a batch and its first error.
 #[derive(Default)]
-struct Rows {
+struct BatchRows {
     rows: Vec<Vec<Value>>,
     error: FirstError,
 }
 
-impl Sink for Rows {
+impl Sink for BatchRows {
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         rows.each(|row| {
             self.rows.push(row.to_vec());
@@ -63,7 +63,7 @@ impl Lookup {
             none => none.insert(Connection::connect(&self.options).map_err(|e| e.to_string())?),
         };
         let text = format!("set lock_timeout 1000 set nocount on use {} {query}", quoted(database));
-        let mut rows = Rows::default();
+        let mut rows = BatchRows::default();
         let result = connection.batch(&text, &mut |token| show(&token, &mut rows).is_ok());
         if let Err(error) = result {
             self.connection = None;
@@ -135,7 +135,7 @@ impl RemoteNames {
     }
 }
 
-impl Names for RemoteNames {
+impl NameSource for RemoteNames {
     fn databases(&self) -> Vec<String> {
         // Completion without names is better than none at all.
         let rows = self.lookup.borrow_mut().rows(&self.database, DATABASES).unwrap_or_default();
@@ -180,16 +180,16 @@ impl RemoteCatalogue {
 }
 
 impl Catalogue for RemoteCatalogue {
-    fn databases(&self) -> Result<Answer, String> {
+    fn databases(&self) -> Result<MetaAnswer, String> {
         let columns = ["name", "state", "recovery"].map(text_column).to_vec();
-        Ok(Answer { columns, rows: self.rows(DATABASES)? })
+        Ok(MetaAnswer { columns, rows: self.rows(DATABASES)? })
     }
 
-    fn schemas(&self) -> Result<Answer, String> {
-        Ok(Answer { columns: vec![text_column("schema")], rows: self.rows(SCHEMAS)? })
+    fn schemas(&self) -> Result<MetaAnswer, String> {
+        Ok(MetaAnswer { columns: vec![text_column("schema")], rows: self.rows(SCHEMAS)? })
     }
 
-    fn tables(&self, like: &str) -> Result<Answer, String> {
+    fn tables(&self, like: &str) -> Result<MetaAnswer, String> {
         let columns = vec![
             text_column("schema"),
             text_column("table"),
@@ -200,10 +200,10 @@ impl Catalogue for RemoteCatalogue {
             let (schema, name) = (text(row, 0), text(row, 1));
             like.is_empty() || matches(like, &name) || matches(like, &format!("{schema}.{name}"))
         });
-        Ok(Answer { columns, rows })
+        Ok(MetaAnswer { columns, rows })
     }
 
-    fn describe(&self, name: &str) -> Result<Vec<Answer>, String> {
+    fn describe(&self, name: &str) -> Result<Vec<MetaAnswer>, String> {
         let only = if name.is_empty() { String::new() } else { self.only(name)? };
         let found = self.rows(&format!("{DESCRIBE}{only} order by s.name, t.name, c.column_id"))?;
         let mut columns = ["column", "type", "null", "default"].map(text_column).to_vec();
@@ -228,14 +228,14 @@ impl Catalogue for RemoteCatalogue {
         }
         if name.is_empty() {
             columns.insert(0, text_column("table"));
-            return Ok(vec![Answer { columns, rows }]);
+            return Ok(vec![MetaAnswer { columns, rows }]);
         }
-        let mut answers = vec![Answer { columns, rows }];
+        let mut answers = vec![MetaAnswer { columns, rows }];
         answers.extend(Some(self.indexes(name)?).filter(|keys| !keys.rows.is_empty()));
         Ok(answers)
     }
 
-    fn indexes(&self, name: &str) -> Result<Answer, String> {
+    fn indexes(&self, name: &str) -> Result<MetaAnswer, String> {
         let only = if name.is_empty() { String::new() } else { self.only(name)? };
         let order = "order by s.name, t.name, x.index_id, k.is_included_column, k.key_ordinal, k.index_column_id";
         let mut rows: Vec<Vec<Value>> = Vec::new();
@@ -278,7 +278,7 @@ impl Catalogue for RemoteCatalogue {
             }
         }
         close(&mut rows, &mut key, &mut included);
-        Ok(Answer {
+        Ok(MetaAnswer {
             columns: ["table", "index", "kind", "key", "included"].map(text_column).to_vec(),
             rows,
         })

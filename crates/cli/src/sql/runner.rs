@@ -3,13 +3,13 @@
 
 mod commands;
 
-use super::complete::Names;
+use super::complete::NameSource;
 use super::input::{InputError, Lines, check};
 use super::options::{SqlArgs, headers};
 use super::pager::{self, Pager};
-use super::printer::{Came, Printer, Stream, prefix};
+use super::printer::{PrintedBatch, Printer, Stream, prefix};
 use super::script::{Batch, Command, Script};
-use super::target::Target;
+use super::target::SqlTarget;
 use crate::output::Format;
 use crate::output::table::TableStyle;
 use crate::say::counted;
@@ -41,7 +41,7 @@ pub enum Flow {
 
 /// Where batches run, what prints their results, and the script that is run.
 pub struct Runner<'a> {
-    target: Target,
+    target: SqlTarget,
     args: &'a SqlArgs,
     printer: Printer,
     pub script: Script,
@@ -68,7 +68,7 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     pub fn new(
-        target: Target,
+        target: SqlTarget,
         args: &'a SqlArgs,
         script: Script,
         interrupted: Arc<AtomicBool>,
@@ -115,7 +115,7 @@ impl<'a> Runner<'a> {
     }
 
     /// What completion offers now.
-    pub fn names(&self) -> Rc<dyn Names> {
+    pub fn names(&self) -> Rc<dyn NameSource> {
         self.target.names()
     }
 
@@ -306,8 +306,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs a batch as often as it asks for.
-    fn run(&mut self, batch: Batch, keep_last: bool) -> Came {
-        let mut all = Came::default();
+    fn run(&mut self, batch: Batch, keep_last: bool) -> PrintedBatch {
+        let mut all = PrintedBatch::default();
         if batch.text.trim().is_empty() {
             return all;
         }
@@ -326,7 +326,7 @@ impl<'a> Runner<'a> {
             runs += 1;
             self.code = self.code.max(came.code);
             self.exit = self.exit.or(came.quit);
-            all = Came { code: all.code.max(came.code), ..came };
+            all = PrintedBatch { code: all.code.max(came.code), ..came };
             if came.code > 0 && self.stop_on_error || self.flow() == Flow::End {
                 break;
             }
@@ -335,7 +335,7 @@ impl<'a> Runner<'a> {
         all
     }
 
-    fn once(&mut self, batch: &Batch, keep_last: bool, timeout: Option<u64>) -> Came {
+    fn once(&mut self, batch: &Batch, keep_last: bool, timeout: Option<u64>) -> PrintedBatch {
         let (session, printer) = (&mut self.target, &mut self.printer);
         printer.begin(batch.clone(), keep_last);
         let Some(seconds) = timeout else {

@@ -41,7 +41,7 @@ impl Batch {
 
 /// Where `:out` and `:error` send what follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum OutputTarget {
     Stdout,
     Stderr,
     File(String),
@@ -55,9 +55,9 @@ pub enum Command {
     /// `:r`: go on with the lines of a file.
     Include(String),
     /// `:out`.
-    Out(Target),
+    Out(OutputTarget),
     /// `:error`.
-    Error(Target),
+    Error(OutputTarget),
     /// `:on error exit` (true) or `ignore`.
     OnError(bool),
     /// Text to show: `:list`, `:listvar`, `:help`.
@@ -189,7 +189,7 @@ impl Script {
         if self.is_empty() { Ok(None) } else { self.take(1).map(Some) }
     }
 
-    fn recognised<'l>(&self, line: &'l str) -> Option<Word<'l>> {
+    fn recognised<'l>(&self, line: &'l str) -> Option<ScriptLine<'l>> {
         recognise(line, self.scanner, self.is_empty(), &self.rules)
     }
 
@@ -235,12 +235,12 @@ impl Script {
 
     fn command(
         &mut self,
-        word: Word<'_>,
+        word: ScriptLine<'_>,
         line: &str,
         place: &SourceLine,
     ) -> Result<Command, String> {
         match word {
-            Word::Go(argument) => {
+            ScriptLine::Go(argument) => {
                 let argument = self.expand(argument)?;
                 let count = match argument.trim() {
                     "" => 1,
@@ -250,10 +250,10 @@ impl Script {
                 };
                 self.take(count).map(Command::Run)
             }
-            Word::Question => {
+            ScriptLine::Question => {
                 Ok(Command::Question(line.trim().trim_end_matches(';').trim_end().to_owned()))
             }
-            Word::Command(name, rest) => self.colon(&name.to_ascii_lowercase(), rest, place),
+            ScriptLine::Command(name, rest) => self.colon(&name.to_ascii_lowercase(), rest, place),
         }
     }
 
@@ -341,7 +341,7 @@ pub fn is_command(line: &str, scanner: Scanner, first: bool, rules: &Rules) -> b
 }
 
 /// A line that is not text of the batch.
-enum Word<'l> {
+enum ScriptLine<'l> {
     /// What follows the terminator.
     Go(&'l str),
     /// A command and the rest of its line.
@@ -349,38 +349,43 @@ enum Word<'l> {
     Question,
 }
 
-fn recognise<'l>(line: &'l str, scanner: Scanner, first: bool, rules: &Rules) -> Option<Word<'l>> {
+fn recognise<'l>(
+    line: &'l str,
+    scanner: Scanner,
+    first: bool,
+    rules: &Rules,
+) -> Option<ScriptLine<'l>> {
     if scanner.is_open() {
         return None;
     }
     let text = line.trim();
     if let Some(rest) = go(text, &rules.terminator) {
-        return Some(Word::Go(rest));
+        return Some(ScriptLine::Go(rest));
     }
     if let Some(command) = text.strip_prefix(':') {
         if let Some(rest) = command.strip_prefix("!!") {
-            return Some(Word::Command("!!", rest));
+            return Some(ScriptLine::Command("!!", rest));
         }
         // `::` is T-SQL's own.
         let end = command.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(command.len());
         return (!command.starts_with(':'))
-            .then(|| Word::Command(&command[..end], &command[end..]));
+            .then(|| ScriptLine::Command(&command[..end], &command[end..]));
     }
     if let Some(rest) = text.strip_prefix("!!") {
-        return Some(Word::Command("!!", rest));
+        return Some(ScriptLine::Command("!!", rest));
     }
     let bare = text.trim_end_matches(';').trim_end();
     let alone = |word: &str| bare.eq_ignore_ascii_case(word);
     if ["exit", "quit", "reset"].into_iter().any(alone) {
-        return Some(Word::Command(bare, ""));
+        return Some(ScriptLine::Command(bare, ""));
     }
     if bare.len() > 4 && bare.is_char_boundary(4) && bare[..4].eq_ignore_ascii_case("exit") {
         let rest = bare[4..].trim_start();
         if rest.starts_with('(') && rest.ends_with(')') {
-            return Some(Word::Command(&bare[..4], rest));
+            return Some(ScriptLine::Command(&bare[..4], rest));
         }
     }
-    is_question(bare, first, rules.interactive).then_some(Word::Question)
+    is_question(bare, first, rules.interactive).then_some(ScriptLine::Question)
 }
 
 /// What follows the terminator in a line that ends a batch: nothing, a number or a variable; a
@@ -429,11 +434,11 @@ fn unquoted(text: &str) -> Option<&str> {
     }
 }
 
-fn target(text: String) -> Target {
+fn target(text: String) -> OutputTarget {
     match text.to_ascii_lowercase().as_str() {
-        "stdout" => Target::Stdout,
-        "stderr" => Target::Stderr,
-        _ => Target::File(text),
+        "stdout" => OutputTarget::Stdout,
+        "stderr" => OutputTarget::Stderr,
+        _ => OutputTarget::File(text),
     }
 }
 

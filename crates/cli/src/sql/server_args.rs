@@ -14,7 +14,7 @@ use std::time::Duration;
 const USER: &str = "SQLCMDUSER";
 const PASSWORD: &str = "SQLCMDPASSWORD";
 
-/// As whom, and how; the command itself has `server`.
+/// The login, and the way to connect; the command itself has `server`.
 #[derive(Args, Clone)]
 pub struct ServerArgs {
     /// Login name; SQLCMDUSER, else sa unless given

@@ -1,7 +1,7 @@
 //! Where batches run: a session of an embedded instance, or a connection to a server. The prompt
 //! and the runner know no other difference between the two.
 
-use super::complete::{Live, Names};
+use super::complete::{Live, NameSource};
 use super::meta::Catalogue;
 use super::remote::{Lookup, RemoteNames};
 use client::{Connection, DoneKind, DoneStatus, Token};
@@ -18,7 +18,7 @@ use types::{Len, msg};
 pub type Cancel = Arc<dyn Fn() + Send + Sync>;
 
 /// A session somewhere.
-pub enum Target {
+pub enum SqlTarget {
     Embedded { session: Box<Session>, instance: Arc<Instance> },
     Server(Box<Remote>),
 }
@@ -38,31 +38,31 @@ impl Remote {
     }
 }
 
-impl Target {
+impl SqlTarget {
     /// The current database.
     pub fn database(&self) -> String {
         match self {
-            Target::Embedded { session, .. } => session.database().to_string(),
-            Target::Server(remote) => remote.connection.database().to_owned(),
+            SqlTarget::Embedded { session, .. } => session.database().to_string(),
+            SqlTarget::Server(remote) => remote.connection.database().to_owned(),
         }
     }
 
     /// No batch can run any more: SHUTDOWN, or the connection is lost.
     pub fn is_over(&self) -> bool {
         match self {
-            Target::Embedded { instance, .. } => instance.shutdown_requested(),
-            Target::Server(remote) => remote.lost,
+            SqlTarget::Embedded { instance, .. } => instance.shutdown_requested(),
+            SqlTarget::Server(remote) => remote.lost,
         }
     }
 
     /// What cancels the running batch.
     pub fn cancel(&self) -> Cancel {
         match self {
-            Target::Embedded { session, .. } => {
+            SqlTarget::Embedded { session, .. } => {
                 let handle = session.cancel_handle();
                 Arc::new(move || handle.cancel())
             }
-            Target::Server(remote) => {
+            SqlTarget::Server(remote) => {
                 let handle = remote.connection.cancel_handle();
                 Arc::new(move || {
                     handle.cancel();
@@ -74,21 +74,21 @@ impl Target {
     /// Runs a batch.
     pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) {
         match self {
-            Target::Embedded { session, .. } => {
+            SqlTarget::Embedded { session, .. } => {
                 // The sink has heard how it went.
                 session.execute(&types::units::held(text), sink);
             }
-            Target::Server(remote) => remote.execute(text, sink),
+            SqlTarget::Server(remote) => remote.execute(text, sink),
         }
     }
 
     /// What completion offers.
-    pub fn names(&self) -> Rc<dyn Names> {
+    pub fn names(&self) -> Rc<dyn NameSource> {
         match self {
-            Target::Embedded { instance, .. } => {
+            SqlTarget::Embedded { instance, .. } => {
                 Rc::new(Live { instance: Arc::clone(instance), database: self.database() })
             }
-            Target::Server(remote) => {
+            SqlTarget::Server(remote) => {
                 Rc::new(RemoteNames::new(remote.lookup.clone(), self.database()))
             }
         }
@@ -97,11 +97,11 @@ impl Target {
     /// What answers questions in the words of other shells.
     pub fn catalogue(&self) -> Box<dyn Catalogue> {
         match self {
-            Target::Embedded { instance, .. } => Box::new(super::meta::Embedded {
+            SqlTarget::Embedded { instance, .. } => Box::new(super::meta::Embedded {
                 instance: Arc::clone(instance),
                 database: self.database(),
             }),
-            Target::Server(remote) => Box::new(super::remote::RemoteCatalogue {
+            SqlTarget::Server(remote) => Box::new(super::remote::RemoteCatalogue {
                 lookup: remote.lookup.clone(),
                 database: self.database(),
             }),

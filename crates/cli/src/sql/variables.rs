@@ -15,7 +15,7 @@ pub struct Variables {
 
 /// What a reserved name is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reserved {
+enum ReservedName {
     /// Set at the start.
     Fixed,
     /// A number within bounds.
@@ -24,16 +24,18 @@ enum Reserved {
     Text,
 }
 
-fn reserved(upper: &str) -> Option<Reserved> {
+fn reserved(upper: &str) -> Option<ReservedName> {
     Some(match upper {
         "SQLCMDUSER" | "SQLCMDPASSWORD" | "SQLCMDSERVER" | "SQLCMDWORKSTATION" | "SQLCMDDBNAME"
-        | "SQLCMDPACKETSIZE" | "SQLCMDINI" | "SQLCMDLOGINTIMEOUT" => Reserved::Fixed,
-        "SQLCMDSTATTIMEOUT" => Reserved::Number(0, 65_534),
-        "SQLCMDHEADERS" => Reserved::Number(-1, i32::MAX as i64),
-        "SQLCMDCOLWIDTH" => Reserved::Number(0, 65_535),
-        "SQLCMDERRORLEVEL" => Reserved::Number(-1, 25),
-        "SQLCMDMAXVARTYPEWIDTH" | "SQLCMDMAXFIXEDTYPEWIDTH" => Reserved::Number(0, u32::MAX as i64),
-        "SQLCMDCOLSEP" | "SQLCMDEDITOR" => Reserved::Text,
+        | "SQLCMDPACKETSIZE" | "SQLCMDINI" | "SQLCMDLOGINTIMEOUT" => ReservedName::Fixed,
+        "SQLCMDSTATTIMEOUT" => ReservedName::Number(0, 65_534),
+        "SQLCMDHEADERS" => ReservedName::Number(-1, i32::MAX as i64),
+        "SQLCMDCOLWIDTH" => ReservedName::Number(0, 65_535),
+        "SQLCMDERRORLEVEL" => ReservedName::Number(-1, 25),
+        "SQLCMDMAXVARTYPEWIDTH" | "SQLCMDMAXFIXEDTYPEWIDTH" => {
+            ReservedName::Number(0, u32::MAX as i64)
+        }
+        "SQLCMDCOLSEP" | "SQLCMDEDITOR" => ReservedName::Text,
         _ => return None,
     })
 }
@@ -76,10 +78,10 @@ impl Variables {
         }
         let upper = name.to_uppercase();
         match (reserved(&upper), value) {
-            (Some(Reserved::Fixed), _) => {
+            (Some(ReservedName::Fixed), _) => {
                 return Err(format!("The scripting variable: '{name}' is read-only"));
             }
-            (Some(Reserved::Number(least, most)), Some(value))
+            (Some(ReservedName::Number(least, most)), Some(value))
                 if !value.trim().parse().is_ok_and(|n: i64| (least..=most).contains(&n)) =>
             {
                 return Err(format!(

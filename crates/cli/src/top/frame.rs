@@ -1,7 +1,7 @@
 //! One frame as lines of styled text: the same for the terminal and for `--once`.
 
 use super::phases::phases;
-use super::rates::{Between, bytes, clock, count, counted, each};
+use super::rates::{BetweenPictures, bytes, clock, count, counted, each};
 use super::ring::{look, ring};
 use engine::status::{DatabaseStatus, InstanceStatus, VlfState};
 
@@ -70,7 +70,7 @@ pub fn choose(before: &InstanceStatus, now: &InstanceStatus, name: Option<&str>)
     {
         return at;
     }
-    let between = Between::new(before, now);
+    let between = BetweenPictures::new(before, now);
     let busiest = (0..now.databases.len()).max_by_key(|at| {
         let db = &now.databases[*at];
         // Among equals the first user database.
@@ -107,7 +107,7 @@ pub fn frame(
     width: usize,
     height: usize,
 ) -> Vec<Line> {
-    let between = Between::new(before, now);
+    let between = BetweenPictures::new(before, now);
     let mut lines = vec![head(&between)];
     if let Some(db) = now.databases.get(chosen) {
         lines.push(Line::default());
@@ -125,7 +125,7 @@ pub fn frame(
     lines.into_iter().map(|line| line.fit(width)).collect()
 }
 
-fn head(b: &Between<'_>) -> Line {
+fn head(b: &BetweenPictures<'_>) -> Line {
     let now = b.now;
     let blocked = now.requests.iter().filter(|r| r.blocked_by.is_some()).count();
     let pool = |name: &str| {
@@ -162,7 +162,7 @@ fn head(b: &Between<'_>) -> Line {
 }
 
 /// The ring of the log with its facts in the middle.
-fn log(b: &Between<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> {
+fn log(b: &BetweenPictures<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> {
     let (log, writes) = (&db.log, b.log_writes(db));
     let percent = (log.used * 100).checked_div(log.size).unwrap_or(0);
     let mut name = Line::of(Style::Bold, db.name.clone());
@@ -221,7 +221,7 @@ fn log(b: &Between<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> {
 }
 
 /// The log writes between the pictures by size.
-fn write_sizes(b: &Between<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> {
+fn write_sizes(b: &BetweenPictures<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> {
     let writes = b.log_writes(db);
     if writes.writes == 0 {
         return Vec::new();
@@ -243,7 +243,7 @@ fn write_sizes(b: &Between<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> 
     lines
 }
 
-fn databases(b: &Between<'_>, chosen: usize) -> Vec<Line> {
+fn databases(b: &BetweenPictures<'_>, chosen: usize) -> Vec<Line> {
     let head = [
         ("database", 20, false),
         ("state", 10, false),
@@ -278,7 +278,7 @@ fn databases(b: &Between<'_>, chosen: usize) -> Vec<Line> {
 }
 
 /// Waits that ended between the pictures, those with most time first.
-fn waits(b: &Between<'_>) -> Vec<Line> {
+fn waits(b: &BetweenPictures<'_>) -> Vec<Line> {
     let mut list: Vec<(&str, u64, u64)> = Vec::new();
     for wait in &b.now.waits {
         let earlier = b.before.waits.iter().find(|w| w.wait_type == wait.wait_type);
@@ -306,7 +306,7 @@ fn waits(b: &Between<'_>) -> Vec<Line> {
     lines
 }
 
-fn files(b: &Between<'_>, db: &DatabaseStatus) -> Vec<Line> {
+fn files(b: &BetweenPictures<'_>, db: &DatabaseStatus) -> Vec<Line> {
     let head = [
         ("file", 20, false),
         ("size", 8, true),

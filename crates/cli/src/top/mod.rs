@@ -69,21 +69,21 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 const TEXT_WIDTH: usize = 100;
 
 /// Where pictures come from.
-enum Source<'a> {
+enum PictureSource<'a> {
     Folder(&'a PathBuf),
     Server(Box<RefCell<Connection>>, String),
 }
 
-impl Source<'_> {
+impl PictureSource<'_> {
     fn look(&self) -> Result<InstanceStatus, String> {
         match self {
-            Source::Folder(folder) => look(folder).map_err(|e| match e.kind() {
+            PictureSource::Folder(folder) => look(folder).map_err(|e| match e.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
                     format!("no process has an instance open in {}", folder.display())
                 }
                 _ => format!("{}: {e}", folder.display()),
             }),
-            Source::Server(connection, name) => {
+            PictureSource::Server(connection, name) => {
                 ask(&mut connection.borrow_mut()).map_err(|e| format!("{name}: {e}"))
             }
         }
@@ -110,13 +110,13 @@ fn ask(connection: &mut Connection) -> Result<InstanceStatus, String> {
 }
 
 impl TopArgs {
-    fn source(&self) -> Result<Source<'_>, String> {
-        let Some(server) = &self.server else { return Ok(Source::Folder(&self.data)) };
+    fn source(&self) -> Result<PictureSource<'_>, String> {
+        let Some(server) = &self.server else { return Ok(PictureSource::Folder(&self.data)) };
         let name = format!("{}:{}", server.host, server.port);
         let mut options = self.login.options(server, 0)?;
         options.app = "ringwood top".into();
         let connection = Connection::connect(&options).map_err(|e| format!("{name}: {e}"))?;
-        Ok(Source::Server(Box::new(RefCell::new(connection)), name))
+        Ok(PictureSource::Server(Box::new(RefCell::new(connection)), name))
     }
 
     /// Errors: `-d` names no database of the instance.
@@ -133,14 +133,14 @@ impl TopArgs {
         }
     }
 
-    fn json(&self, source: &Source<'_>) -> Result<(), String> {
+    fn json(&self, source: &PictureSource<'_>) -> Result<(), String> {
         let status = source.look()?;
         self.check_name(&status)?;
         let text = serde_json::to_string(&status).map_err(|e| e.to_string())?;
         print(&text)
     }
 
-    fn once(&self, source: &Source<'_>) -> Result<(), String> {
+    fn once(&self, source: &PictureSource<'_>) -> Result<(), String> {
         let first = source.look()?;
         self.check_name(&first)?;
         std::thread::sleep(self.interval);

@@ -1,11 +1,11 @@
 //! The phases of requests between two pictures, while they are measured.
 
 use super::frame::{Line, Style, columns};
-use super::rates::{Between, count, each};
+use super::rates::{BetweenPictures, count, each};
 use engine::phases::percentile;
 use engine::status::PhaseStatus;
 
-/// What was counted since an earlier picture; all of it where it was begun anew meanwhile.
+/// What was counted since an earlier picture; all of it where it was begun again meanwhile.
 fn since(now: &PhaseStatus, before: Option<&PhaseStatus>) -> PhaseStatus {
     let Some(before) = before.filter(|before| before.count <= now.count) else {
         return now.clone();
@@ -32,7 +32,7 @@ fn short(ns: Option<u64>) -> String {
 }
 
 /// A line for each phase that requests were in.
-pub fn phases(b: &Between<'_>) -> Vec<Line> {
+pub fn phases(b: &BetweenPictures<'_>) -> Vec<Line> {
     let earlier = |name: &str| b.before.phases.iter().find(|phase| phase.name == name);
     let list: Vec<PhaseStatus> =
         b.now.phases.iter().map(|now| since(now, earlier(&now.name))).collect();
@@ -89,20 +89,22 @@ mod tests {
     fn phases_are_those_between_the_pictures() {
         let (before, now) = (picture(1_000_000, 50), picture(3_000_000, 250));
         let text: Vec<String> =
-            phases(&Between::new(&before, &now)).iter().map(Line::plain).collect();
+            phases(&BetweenPictures::new(&before, &now)).iter().map(Line::plain).collect();
         assert_eq!(text.len(), 3, "{text:?}");
         let words: Vec<&str> = text[2].split_whitespace().collect();
         assert_eq!(
             words,
             ["RUN", "100", "0.1", "0.9", "us", "0.7", "us", "1.0", "us", "1.0", "us"]
         );
-        // Switched on anew.
-        let text: Vec<String> =
-            phases(&Between::new(&picture(1_000_000, 900), &now)).iter().map(Line::plain).collect();
+        // Switched on again.
+        let text: Vec<String> = phases(&BetweenPictures::new(&picture(1_000_000, 900), &now))
+            .iter()
+            .map(Line::plain)
+            .collect();
         assert!(text[2].contains(" 125 "), "{text:?}");
-        assert!(phases(&Between::new(&now, &now)).is_empty());
+        assert!(phases(&BetweenPictures::new(&now, &now)).is_empty());
         assert!(
-            phases(&Between::new(&InstanceStatus::default(), &InstanceStatus::default()))
+            phases(&BetweenPictures::new(&InstanceStatus::default(), &InstanceStatus::default()))
                 .is_empty()
         );
     }

@@ -3,18 +3,18 @@
 use engine::status::{DatabaseStatus, FileStatus, InstanceStatus};
 
 /// Two pictures of one instance.
-pub struct Between<'a> {
+pub struct BetweenPictures<'a> {
     pub before: &'a InstanceStatus,
     pub now: &'a InstanceStatus,
     pub seconds: f64,
 }
 
-impl<'a> Between<'a> {
+impl<'a> BetweenPictures<'a> {
     /// Another process's picture is no earlier one of this.
-    pub fn new(before: &'a InstanceStatus, now: &'a InstanceStatus) -> Between<'a> {
+    pub fn new(before: &'a InstanceStatus, now: &'a InstanceStatus) -> BetweenPictures<'a> {
         let before = if before.pid == now.pid && before.at_us < now.at_us { before } else { now };
         let seconds = (now.at_us - before.at_us) as f64 / 1e6;
-        Between { before, now, seconds }
+        BetweenPictures { before, now, seconds }
     }
 
     /// A counter's rate; 0 when it went back or no time has passed.
@@ -147,10 +147,10 @@ mod tests {
             InstanceStatus { pid: 1, at_us: 5_000_000, batches: 100, ..InstanceStatus::default() };
         let now =
             InstanceStatus { pid: 2, at_us: 6_000_000, batches: 3, ..InstanceStatus::default() };
-        let between = Between::new(&before, &now);
+        let between = BetweenPictures::new(&before, &now);
         assert_eq!(between.rate(between.before.batches, now.batches), 0.0);
         let later = InstanceStatus { at_us: 8_000_000, batches: 9, ..now.clone() };
-        let between = Between::new(&now, &later);
+        let between = BetweenPictures::new(&now, &later);
         assert_eq!(between.rate(between.before.batches, later.batches), 3.0);
     }
 }

@@ -1,7 +1,7 @@
 //! The terminal: draws a frame per picture, reads keys, leaves the terminal as it was.
 
 use super::frame::{Line, Style, choose, frame};
-use super::{Source, TopArgs};
+use super::{PictureSource, TopArgs};
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::style::{Attribute, Color, Print, ResetColor, SetAttribute, SetForegroundColor};
 use crossterm::terminal::{
@@ -91,7 +91,7 @@ impl View {
 }
 
 /// Shows the instance until a key ends it or the instance is gone.
-pub fn watch(args: &TopArgs, source: &Source<'_>) -> Result<(), String> {
+pub fn watch(args: &TopArgs, source: &PictureSource<'_>) -> Result<(), String> {
     let first = source.look()?;
     args.check_name(&first)?;
     let screen = |e: io::Error| format!("terminal: {e}");

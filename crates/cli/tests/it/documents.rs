@@ -61,7 +61,7 @@ fn run(reader: &mut Reader, block: &Block) -> Result<(), String> {
 
 /// How often each kind of block was run.
 #[derive(Default)]
-struct Tally {
+struct BlockTally {
     run: usize,
     wrong: String,
 }
@@ -70,7 +70,7 @@ struct Tally {
 fn examples_do_what_the_documents_say() {
     let documents = documents();
     assert!(documents.len() > 10, "{documents:?}");
-    let mut tally = Tally::default();
+    let mut tally = BlockTally::default();
     for document in &documents {
         let text = std::fs::read_to_string(document).expect("a document");
         let blocks = blocks_of(&text);

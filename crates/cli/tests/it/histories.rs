@@ -4,8 +4,8 @@
 //! `RINGWOOD_HISTORY_SECONDS=600 cargo test -p ringwood-cli --test it histories::` runs for longer;
 //! `RINGWOOD_HISTORY_SEED` repeats the choices (not the interleaving) of a run.
 
-use crate::support::history::{End, Key, Op, Phenomenon, Txn, Value, check};
-use crate::support::served::{Outcome, Served, batch};
+use crate::support::history::{Key, Op, Phenomenon, Txn, TxnEnd, Value, check};
+use crate::support::served::{ServedInstance, ServedOutcome, batch};
 use client::Connection;
 use fastrand::Rng;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ const LEVELS: [Level; 6] = [
 ];
 
 /// What all clients of a run share.
-struct Run<'a> {
+struct HistoryRun<'a> {
     level: &'a Level,
     /// The next value; also says which lists are in use.
     next: &'a AtomicU64,
@@ -91,7 +91,7 @@ fn values(text: &str) -> Vec<Value> {
 }
 
 /// Puts what was read into the steps, in order.
-fn fill(ops: &mut [Op], outcomes: &[Outcome]) {
+fn fill(ops: &mut [Op], outcomes: &[ServedOutcome]) {
     let mut rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
     for op in ops {
         if let Op::Read(_, list) = op {
@@ -103,7 +103,7 @@ fn fill(ops: &mut [Op], outcomes: &[Outcome]) {
 /// Runs one transaction; `None`: the connection is lost, and what became of it is in the history.
 fn transact(
     connection: &mut Connection,
-    run: &Run<'_>,
+    run: &HistoryRun<'_>,
     rng: &mut Rng,
     txn: &mut Txn,
 ) -> Option<()> {
@@ -124,25 +124,25 @@ fn transact(
             Err(_) => {
                 // Without its COMMIT nothing of it is there.
                 let sure = ends_in_rollback || at + 1 < count;
-                txn.end = if sure { End::Aborted } else { End::Unknown };
+                txn.end = if sure { TxnEnd::Aborted } else { TxnEnd::Unknown };
                 return None;
             }
             Ok(outcome) if !outcome.errors.is_empty() => {
                 // A deadlock's victim, a conflict of SNAPSHOT. All else would be a defect.
                 assert!(outcome.errors.iter().all(|e| [1205, 3960].contains(e)), "{outcome:?}");
-                txn.end = End::Aborted;
+                txn.end = TxnEnd::Aborted;
                 return Some(());
             }
             Ok(outcome) => outcomes.push(outcome),
         }
     }
     fill(&mut txn.ops, &outcomes);
-    txn.end = if ends_in_rollback { End::Aborted } else { End::Committed };
+    txn.end = if ends_in_rollback { TxnEnd::Aborted } else { TxnEnd::Committed };
     Some(())
 }
 
 /// One client until it is stopped or the server is gone.
-fn client(server: &Served, number: usize, run: &Run<'_>, mut rng: Rng) -> Vec<Txn> {
+fn client(server: &ServedInstance, number: usize, run: &HistoryRun<'_>, mut rng: Rng) -> Vec<Txn> {
     let mut options = server.options();
     options.database = "d".into();
     let mut done = Vec::new();
@@ -155,7 +155,7 @@ fn client(server: &Served, number: usize, run: &Run<'_>, mut rng: Rng) -> Vec<Tx
         return done;
     }
     while !run.stop.load(Ordering::Relaxed) {
-        let mut txn = Txn { client: number, ops: Vec::new(), end: End::Unknown };
+        let mut txn = Txn { client: number, ops: Vec::new(), end: TxnEnd::Unknown };
         let goes_on = transact(&mut connection, run, &mut rng, &mut txn).is_some();
         done.push(txn);
         if !goes_on {
@@ -181,7 +181,7 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
     let mut history: Vec<Txn> = Vec::new();
     let mut made = false;
     for number in 0..phases {
-        let server = Served::start(folder.path(), &["--memory", "32MB"]);
+        let server = ServedInstance::start(folder.path(), &["--memory", "32MB"]);
         let mut connection = server.connect();
         if !made {
             for text in [
@@ -200,7 +200,7 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
             batch(&mut connection, &format!("set nocount on {rows}")).unwrap().errors.is_empty()
         );
         let stop = AtomicBool::new(false);
-        let run = Run { level, next: &next, stop: &stop };
+        let run = HistoryRun { level, next: &next, stop: &stop };
         let seeds: Vec<u64> = (0..CLIENTS).map(|_| rng.u64(..)).collect();
         let (server_ref, run_ref) = (&server, &run);
         let last = number + 1 == phases;
@@ -238,7 +238,7 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
                 level.name,
                 level.hint
             );
-            let committed = history.iter().filter(|txn| txn.end == End::Committed).count();
+            let committed = history.iter().filter(|txn| txn.end == TxnEnd::Committed).count();
             let kinds: Vec<_> = found.iter().map(|(what, _)| *what).collect();
             println!(
                 "{} {}: {committed} of {} committed, shown {kinds:?}",

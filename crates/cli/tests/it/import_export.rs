@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// A folder with an instance in it.
-struct Place {
+struct InstanceFolder {
     folder: tempfile::TempDir,
 }
 
-impl Place {
-    fn new(batches: &[&str]) -> Place {
-        let place = Place { folder: scratch::folder() };
+impl InstanceFolder {
+    fn new(batches: &[&str]) -> InstanceFolder {
+        let place = InstanceFolder { folder: scratch::folder() };
         place.run(batches);
         place
     }
@@ -241,8 +241,8 @@ fn value(rng: &mut Rng, ty: &str) -> Value {
 }
 
 /// An instance with `source`, a table of every type with random rows, and tables for copies of it.
-fn with_source(seed: u64, rows: i32) -> Place {
-    let place = Place { folder: scratch::folder() };
+fn with_source(seed: u64, rows: i32) -> InstanceFolder {
+    let place = InstanceFolder { folder: scratch::folder() };
     let db = place.database();
     let mut session = db.session().unwrap();
     for table in ["source", "copy_csv", "copy_tsv", "copy_jsonl"] {
@@ -266,7 +266,7 @@ fn with_source(seed: u64, rows: i32) -> Place {
 }
 
 /// Tables have the columns and rows of `source`.
-fn same(place: &Place, copies: &[&str], what: &str) {
+fn same(place: &InstanceFolder, copies: &[&str], what: &str) {
     let db = place.database();
     let mut session = db.session().unwrap();
     let mut rows = |table: &str| {
@@ -361,7 +361,7 @@ fn damaged_parquet_files_are_errors() {
 
 #[test]
 fn a_query_with_unnamed_columns() {
-    let place = Place::new(&[]);
+    let place = InstanceFolder::new(&[]);
     let file = place.file("q.csv");
     place.works(&[
         "export",
@@ -419,7 +419,7 @@ fn a_query_with_unnamed_columns() {
 
 #[test]
 fn no_instance_is_made_and_the_folder_is_named() {
-    let place = Place { folder: scratch::folder() };
+    let place = InstanceFolder { folder: scratch::folder() };
     let (file, out) = (place.write("t.csv", "a\n1\n"), place.file("out.csv"));
     let folder = place.data().display().to_string();
     for arguments in [["export", "t", out.as_str()], ["import", file.as_str(), "t"]] {
@@ -436,7 +436,7 @@ fn no_instance_is_made_and_the_folder_is_named() {
 
 #[test]
 fn types_are_inferred() {
-    let place = Place::new(&[]);
+    let place = InstanceFolder::new(&[]);
     let file = place.write(
         "people.csv",
         "id,name,born,height,code,id2,note,gone\r\n\
@@ -480,7 +480,8 @@ fn types_are_inferred() {
 
 #[test]
 fn nothing_is_half_imported() {
-    let place = Place::new(&["create table t (id int primary key, v varchar(5) default 'd')"]);
+    let place =
+        InstanceFolder::new(&["create table t (id int primary key, v varchar(5) default 'd')"]);
     let ten_thousand: String = (1..=10_000).map(|i| format!("{i},x\n")).collect();
     let bad = place.write("bad.csv", format!("id,v\n{ten_thousand}x1,y\n"));
     let said = place.fails(&["import", &bad, "t", "--append"]);
@@ -525,7 +526,7 @@ fn nothing_is_half_imported() {
 
 #[test]
 fn errors_name_file_row_and_column() {
-    let place = Place::new(&[
+    let place = InstanceFolder::new(&[
         "create table t (a int, b varchar(3), c date, d varbinary(2), e uniqueidentifier)",
     ]);
     for (row, expected) in [
@@ -573,7 +574,7 @@ fn errors_name_file_row_and_column() {
 
 #[test]
 fn identity_values_are_kept_when_the_file_has_them() {
-    let place = Place::new(&["create table t (id int identity primary key, v int)"]);
+    let place = InstanceFolder::new(&["create table t (id int identity primary key, v int)"]);
     let with = place.write("with.csv", "id,v\n7,1\n");
     place.works(&["import", &with, "t", "--append"]);
     let without = place.write("without.csv", "v\n2\n");

@@ -1,7 +1,7 @@
 //! The known anomalies at each isolation level, over the wire: what a level forbids does not
 //! happen, what it allows is shown.
 
-use crate::support::served::{Outcome, PATIENCE, Served, batch};
+use crate::support::served::{PATIENCE, ServedInstance, ServedOutcome, batch};
 use client::Connection;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -55,9 +55,9 @@ impl Level {
 }
 
 /// A session that runs batches in a thread of its own.
-struct Actor {
+struct SessionActor {
     batches: Option<Sender<String>>,
-    outcomes: Receiver<Outcome>,
+    outcomes: Receiver<ServedOutcome>,
     thread: Option<JoinHandle<()>>,
     spid: i64,
     /// A batch was begun and has not ended.
@@ -66,8 +66,8 @@ struct Actor {
     refused: bool,
 }
 
-impl Actor {
-    fn new(server: &Served, level: Level) -> Actor {
+impl SessionActor {
+    fn new(server: &ServedInstance, level: Level) -> SessionActor {
         let mut connection = server.connect();
         let set = batch(&mut connection, &level.set()).unwrap();
         assert!(set.errors.is_empty(), "{set:?}");
@@ -81,7 +81,7 @@ impl Actor {
                 }
             }
         });
-        Actor {
+        SessionActor {
             batches: Some(batches),
             outcomes,
             thread: Some(thread),
@@ -92,7 +92,7 @@ impl Actor {
     }
 }
 
-impl Drop for Actor {
+impl Drop for SessionActor {
     fn drop(&mut self) {
         drop(self.batches.take());
         let ended = self.thread.take().unwrap().join();
@@ -101,19 +101,23 @@ impl Drop for Actor {
 }
 
 /// Two sessions and one that looks whether they wait.
-struct Scene {
+struct IsolationScene {
     level: Level,
-    actors: [Actor; 2],
+    actors: [SessionActor; 2],
     observer: Connection,
 }
 
-impl Scene {
-    fn new(server: &Served, level: Level) -> Scene {
+impl IsolationScene {
+    fn new(server: &ServedInstance, level: Level) -> IsolationScene {
         let mut observer = server.connect();
         let text = "use d delete t insert t values (1, 10), (2, 10) delete shifts insert shifts values (1, 1), (2, 1)";
         let made = batch(&mut observer, text).unwrap();
         assert!(made.errors.is_empty(), "{made:?}");
-        Scene { level, actors: [Actor::new(server, level), Actor::new(server, level)], observer }
+        IsolationScene {
+            level,
+            actors: [SessionActor::new(server, level), SessionActor::new(server, level)],
+            observer,
+        }
     }
 
     fn is_blocked(&mut self, spid: i64) -> bool {
@@ -124,7 +128,7 @@ impl Scene {
     }
 
     /// Waits until the actor's batch has ended, or, unless it `must` end, waits for a lock.
-    fn settle(&mut self, who: usize, must: bool) -> Option<Outcome> {
+    fn settle(&mut self, who: usize, must: bool) -> Option<ServedOutcome> {
         let end = Instant::now() + PATIENCE;
         loop {
             match self.actors[who].outcomes.recv_timeout(Duration::from_millis(5)) {
@@ -148,8 +152,8 @@ impl Scene {
 
     /// Runs the steps in their order; an actor that waits for a lock does its later ones when it
     /// goes on, one whose transaction was refused does none. The outcome of each step that ran.
-    fn run(&mut self, steps: &[(usize, &str)]) -> Vec<Option<Outcome>> {
-        let mut outcomes: Vec<Option<Outcome>> = steps.iter().map(|_| None).collect();
+    fn run(&mut self, steps: &[(usize, &str)]) -> Vec<Option<ServedOutcome>> {
+        let mut outcomes: Vec<Option<ServedOutcome>> = steps.iter().map(|_| None).collect();
         let mut begun = vec![false; steps.len()];
         let mut current = [0; 2];
         loop {
@@ -188,14 +192,14 @@ impl Scene {
 }
 
 /// What step `at` has read; -1 when it did not run.
-fn read(outcomes: &[Option<Outcome>], at: usize) -> i64 {
+fn read(outcomes: &[Option<ServedOutcome>], at: usize) -> i64 {
     outcomes[at].as_ref().and_then(|o| o.ints().first().copied()).unwrap_or(-1)
 }
 
 /// Whether the scene shows the anomaly.
-type Play = fn(&mut Scene) -> bool;
+type Play = fn(&mut IsolationScene) -> bool;
 
-fn dirty_read(scene: &mut Scene) -> bool {
+fn dirty_read(scene: &mut IsolationScene) -> bool {
     let outcomes = scene.run(&[
         (0, "begin tran update t set v = 11 where k = 1"),
         (1, "begin tran select v from t where k = 1"),
@@ -205,7 +209,7 @@ fn dirty_read(scene: &mut Scene) -> bool {
     read(&outcomes, 1) == 11
 }
 
-fn dirty_write(scene: &mut Scene) -> bool {
+fn dirty_write(scene: &mut IsolationScene) -> bool {
     scene.run(&[
         (0, "begin tran update t set v = 21 where k = 1"),
         (1, "begin tran update t set v = 31 where k = 1"),
@@ -217,7 +221,7 @@ fn dirty_write(scene: &mut Scene) -> bool {
     scene.value("select count(distinct v) from t") != 1
 }
 
-fn lost_update(scene: &mut Scene) -> bool {
+fn lost_update(scene: &mut IsolationScene) -> bool {
     scene.run(&[
         (0, "begin tran select v from t where k = 1"),
         (1, "begin tran select v from t where k = 1"),
@@ -231,7 +235,7 @@ fn lost_update(scene: &mut Scene) -> bool {
     !refused && scene.value("select v from t where k = 1") == 11
 }
 
-fn unrepeatable_read(scene: &mut Scene) -> bool {
+fn unrepeatable_read(scene: &mut IsolationScene) -> bool {
     let outcomes = scene.run(&[
         (0, "begin tran select v from t where k = 1"),
         (1, "begin tran update t set v = 11 where k = 1"),
@@ -242,7 +246,7 @@ fn unrepeatable_read(scene: &mut Scene) -> bool {
     read(&outcomes, 0) != read(&outcomes, 3)
 }
 
-fn phantom(scene: &mut Scene) -> bool {
+fn phantom(scene: &mut IsolationScene) -> bool {
     let outcomes = scene.run(&[
         (0, "begin tran select count(*) from t where k between 1 and 9"),
         (1, "begin tran insert t values (5, 10)"),
@@ -253,7 +257,7 @@ fn phantom(scene: &mut Scene) -> bool {
     read(&outcomes, 0) != read(&outcomes, 3)
 }
 
-fn read_skew(scene: &mut Scene) -> bool {
+fn read_skew(scene: &mut IsolationScene) -> bool {
     let outcomes = scene.run(&[
         (0, "begin tran select v from t where k = 1"),
         (1, "begin tran update t set v = 5 where k = 1"),
@@ -265,7 +269,7 @@ fn read_skew(scene: &mut Scene) -> bool {
     !scene.actors[0].refused && read(&outcomes, 0) == 10 && read(&outcomes, 4) == 15
 }
 
-fn write_skew(scene: &mut Scene) -> bool {
+fn write_skew(scene: &mut IsolationScene) -> bool {
     scene.run(&[
         (0, "begin tran select sum(on_call) from shifts where k in (1, 2)"),
         (1, "begin tran select sum(on_call) from shifts where k in (1, 2)"),
@@ -278,7 +282,7 @@ fn write_skew(scene: &mut Scene) -> bool {
 }
 
 /// Write skew through rows that are not there yet.
-fn phantom_write_skew(scene: &mut Scene) -> bool {
+fn phantom_write_skew(scene: &mut IsolationScene) -> bool {
     scene.run(&[
         (0, "begin tran select count(*) from t where k between 100 and 200"),
         (1, "begin tran select count(*) from t where k between 100 and 200"),
@@ -309,7 +313,7 @@ const ANOMALIES: [(&str, Play, &[Level]); 8] = [
 #[test]
 fn each_level_allows_what_it_should_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &["--memory", "32MB"]);
+    let server = ServedInstance::start(folder.path(), &["--memory", "32MB"]);
     let mut connection = server.connect();
     for text in [
         "create database d",
@@ -323,7 +327,7 @@ fn each_level_allows_what_it_should_and_nothing_else() {
     let mut wrong = Vec::new();
     for level in LEVELS {
         for (name, play, allowed) in ANOMALIES {
-            let shown = play(&mut Scene::new(&server, level));
+            let shown = play(&mut IsolationScene::new(&server, level));
             if shown != allowed.contains(&level) {
                 wrong.push(format!(
                     "{level:?}: {name} {}",

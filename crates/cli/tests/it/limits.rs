@@ -4,7 +4,7 @@
 //! `RINGWOOD_CONNECTIONS=1000 cargo test -p ringwood-cli --test it limits::` takes more
 //! connections.
 
-use crate::support::served::{Served, batch};
+use crate::support::served::{ServedInstance, batch};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Connections that ask for too much, each as often as this.
@@ -16,7 +16,7 @@ fn a_greedy_statement_gets_701_and_others_go_on() {
     let connections =
         std::env::var("RINGWOOD_CONNECTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(50);
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(
+    let server = ServedInstance::start(
         folder.path(),
         &["--memory", "32MB", "--query-memory", "64MB", "--max-query-memory", "8MB"],
     );

@@ -20,13 +20,13 @@ fn run(session: &mut Session, batch: &str) {
 const PAYLOADS: [&[u32]; 4] = [&[2_500], &[6_000], &[6_000, 5_000], &[7_700, 7_700, 7_500]];
 const COMMITS: u32 = 30;
 
-struct Measured {
+struct MeasuredBlocks {
     /// Best time of the commits of each payload.
     times: [Duration; 4],
     rmw_writes: u64,
 }
 
-fn measure(device: &str, flags: &[i32], alignment: &str) -> Measured {
+fn measure(device: &str, flags: &[i32], alignment: &str) -> MeasuredBlocks {
     let folder = tempfile::tempdir().expect("folder");
     // The device's clock runs slowly, so that its time is measured and not the machine's.
     let device = builtin(device).expect(device).with_time_scale(0.1);
@@ -69,7 +69,7 @@ fn measure(device: &str, flags: &[i32], alignment: &str) -> Measured {
     });
     let rmw_writes = disk.counters()[0].rmw_writes - before;
     instance.close().expect("close");
-    Measured { times, rmw_writes }
+    MeasuredBlocks { times, rmw_writes }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The memory of a served process under a mixed load, beside what its clerks say.
 
-use crate::support::served::{Served, batch};
+use crate::support::served::{ServedInstance, batch};
 
 /// What the program itself may have beyond its clerks, in KB: its code, stacks of threads, small
 /// things that nobody counts, and what the allocator keeps.
@@ -27,7 +27,7 @@ const LOAD: [&str; 5] = [
 ];
 
 /// The clerks but for the rest, their sum, and the resident memory, in KB.
-fn looked_at(server: &Served) -> (Vec<(String, i64)>, i64, i64) {
+fn looked_at(server: &ServedInstance) -> (Vec<(String, i64)>, i64, i64) {
     let mut connection = server.connect();
     let text =
         "select type, pages_kb from sys.dm_os_memory_clerks where type <> 'MEMORYCLERK_SOSNODE'";
@@ -42,7 +42,7 @@ fn looked_at(server: &Served) -> (Vec<(String, i64)>, i64, i64) {
 
 /// The clerks' sum comes near the resident memory: at once, or when the allocator has given back
 /// what statements left it a moment ago.
-fn near(server: &Served) {
+fn near(server: &ServedInstance) {
     let mut told = String::new();
     for _ in 0..15 {
         let (clerks, sum, resident) = looked_at(server);
@@ -58,7 +58,7 @@ fn near(server: &Served) {
 #[test]
 fn clerks_say_where_the_memory_is() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &["--memory", "256MB"]);
+    let server = ServedInstance::start(folder.path(), &["--memory", "256MB"]);
     let mut owner = server.connect();
     let made = batch(
         &mut owner,

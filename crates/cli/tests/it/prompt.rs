@@ -2,7 +2,7 @@
 //! pager.
 //!
 //! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood-cli --test it prompt::documented` writes the
-//! screens into docs/prompt.md anew.
+//! screens into docs/prompt.md again.
 
 use crate::support::terminal::{PATIENCE, Terminal};
 use ringwood::{Options, Value};
@@ -69,13 +69,13 @@ fn customers(folder: &Path) -> i32 {
 }
 
 /// A step of the documented session: the keys, and the screen that they lead to.
-struct Step {
+struct PromptStep {
     keys: String,
     screen: String,
 }
 
 /// The steps of a document: lines `Keys: ...` in backticks, each with the next block of text.
-fn steps(document: &str) -> Vec<Step> {
+fn steps(document: &str) -> Vec<PromptStep> {
     let mut found = Vec::new();
     let mut lines = document.lines();
     while let Some(line) = lines.next() {
@@ -85,7 +85,7 @@ fn steps(document: &str) -> Vec<Step> {
         };
         let block = lines.by_ref().skip_while(|line| *line != "```text").skip(1);
         let screen: Vec<&str> = block.take_while(|line| *line != "```").collect();
-        found.push(Step { keys: keys.to_owned(), screen: screen.join("\n") });
+        found.push(PromptStep { keys: keys.to_owned(), screen: screen.join("\n") });
     }
     found
 }

@@ -1,7 +1,7 @@
 //! A served instance: its memory when idle, `ringwood sql -S` through pipes and at the prompt,
 //! `ringwood top -S`.
 
-use crate::support::served::{self, PASSWORD, Served, batch, run};
+use crate::support::served::{self, PASSWORD, ServedInstance, batch, run};
 use crate::support::terminal::Terminal;
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const IDLE_KB: u64 = 60 << 10;
 #[test]
 fn an_idle_server_is_small_whatever_the_machine_has() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &[]);
+    let server = ServedInstance::start(folder.path(), &[]);
     let mut connection = server.connect();
     assert_eq!(batch(&mut connection, "select 1").unwrap().ints(), [1]);
     drop(connection);
@@ -62,7 +62,7 @@ select count(*) as n from $(T)
 #[test]
 fn a_script_says_the_same_embedded_and_at_a_server() {
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let server = Served::start(there.path(), &["--memory", "32MB"]);
+    let server = ServedInstance::start(there.path(), &["--memory", "32MB"]);
     let data = here.path().display().to_string();
     for (number, format) in ["table", "csv", "json", "markdown", "vertical"].into_iter().enumerate()
     {
@@ -93,7 +93,7 @@ fn a_script_says_the_same_embedded_and_at_a_server() {
 #[test]
 fn logins_and_certificates_are_checked() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &["--memory", "32MB"]);
+    let server = ServedInstance::start(folder.path(), &["--memory", "32MB"]);
     let certificate = folder.path().join("server-cert.pem").display().to_string();
     let query = ["-h-1", "-W", "-Q", "set nocount on select 5"];
     let with = |args: &[&str]| parts(&server.sql(&[args, &query].concat(), ""));
@@ -127,7 +127,7 @@ fn logins_and_certificates_are_checked() {
 #[test]
 fn a_server_that_goes_away_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &["--memory", "32MB"]);
+    let server = ServedInstance::start(folder.path(), &["--memory", "32MB"]);
     let (_, err, code) = parts(
         &server.sql(&[], "select 1\nGO\nshutdown with nowait\nGO\nselect 2\nGO\nselect 3\nGO\n"),
     );
@@ -138,7 +138,7 @@ fn a_server_that_goes_away_ends_the_run() {
 #[test]
 fn the_prompt_works_at_a_server() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &["--memory", "32MB"]);
+    let server = ServedInstance::start(folder.path(), &["--memory", "32MB"]);
     let mut connection = server.connect();
     for text in [
         "create database Sales",
@@ -190,7 +190,7 @@ fn the_prompt_works_at_a_server() {
 #[test]
 fn top_looks_at_a_server() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &["--memory", "32MB"]);
+    let server = ServedInstance::start(folder.path(), &["--memory", "32MB"]);
     let name = server.name();
     let (out, err, code) = parts(&run(&["top", "-S", &name, "--json"], ""));
     assert_eq!((err.as_str(), code), ("", Some(0)));
@@ -280,7 +280,7 @@ fn a_service_is_told_what_it_must_know_and_tells_it() {
 #[test]
 fn the_environment_of_a_running_server_has_no_password() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(folder.path(), &[]);
+    let server = ServedInstance::start(folder.path(), &[]);
     let environment = std::fs::read(format!("/proc/{}/environ", server.child.id())).unwrap();
     let environment = String::from_utf8_lossy(&environment);
     assert!(
@@ -345,7 +345,8 @@ fn free_port() -> String {
 fn an_administrator_has_a_connection_of_his_own() {
     let folder = tempfile::tempdir().unwrap();
     let port = free_port();
-    let server = Served::start(folder.path(), &["--admin-listen", &format!("127.0.0.1:{port}")]);
+    let server =
+        ServedInstance::start(folder.path(), &["--admin-listen", &format!("127.0.0.1:{port}")]);
     let endpoint =
         "set nocount on select endpoint_id from sys.dm_exec_connections where session_id = @@spid";
     let ask = |options: &[&str]| {

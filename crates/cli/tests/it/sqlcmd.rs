@@ -4,18 +4,18 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-struct Scene(tempfile::TempDir);
+struct SqlcmdScene(tempfile::TempDir);
 
-impl Scene {
-    fn new() -> Scene {
-        Scene(tempfile::tempdir().unwrap())
+impl SqlcmdScene {
+    fn new() -> SqlcmdScene {
+        SqlcmdScene(tempfile::tempdir().unwrap())
     }
 
     fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Scene {
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &SqlcmdScene {
         std::fs::write(self.path().join(name), bytes).unwrap();
         self
     }
@@ -49,7 +49,7 @@ impl Scene {
 
 #[test]
 fn a_script_in_another_encoding_is_read_or_refused() {
-    let scene = Scene::new();
+    let scene = SqlcmdScene::new();
     let script = "if object_id('t') is null create table t (city nvarchar(20))\ngo\ninsert t values (N'Zürich')\ngo\n";
     let latin: Vec<u8> = script.chars().map(|c| if c == 'ü' { 0xfc } else { c as u8 }).collect();
     scene.write("latin.sql", &latin);
@@ -107,7 +107,7 @@ fn a_script_in_another_encoding_is_read_or_refused() {
 
 #[test]
 fn files_variables_and_where_errors_are() {
-    let scene = Scene::new();
+    let scene = SqlcmdScene::new();
     scene.write("one.sql", "select 1\n\nselect * from nowhere\n");
     let (code, _, err) = scene.run(&["-i", "one.sql"]);
     let text = "Invalid object name 'nowhere'.\n";
@@ -183,7 +183,7 @@ fn files_variables_and_where_errors_are() {
 
 #[test]
 fn commands_of_scripts() {
-    let scene = Scene::new();
+    let scene = SqlcmdScene::new();
     scene
         .good(&[
             "-Q",
@@ -236,7 +236,7 @@ fn commands_of_scripts() {
 
 #[test]
 fn levels_timeouts_and_options_of_tables() {
-    let scene = Scene::new();
+    let scene = SqlcmdScene::new();
     let errors = "print 'p' raiserror('low', 11, 1) raiserror('high', 16, 1)";
     assert_eq!(
         scene.run(&["-m", "16", "-Q", errors]).2,
@@ -302,7 +302,7 @@ fn levels_timeouts_and_options_of_tables() {
 
 #[test]
 fn another_process_is_waited_for() {
-    let scene = Scene::new();
+    let scene = SqlcmdScene::new();
     scene.good(&["-Q", "declare @i int"]);
     let mut first = scene.command(&["-Q", "waitfor delay '0:0:2'"]).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(500));

@@ -4,7 +4,7 @@ use super::OpenFiles;
 use crate::buf::AlignedBuf;
 use crate::data::Data;
 use crate::error::{DiskError, Op};
-use crate::kernel::Handle;
+use crate::kernel::FileHandle;
 use crate::lock;
 use crate::stats::FileStats;
 use crate::transfer::{KernelFile, Launch};
@@ -22,7 +22,7 @@ const ZERO_CHUNK: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct OsFile {
-    pub(super) handle: Handle,
+    pub(super) handle: FileHandle,
     pub(super) device: u64,
     /// False on a scratch disk, where nothing is synced.
     pub(super) durable: bool,

@@ -31,11 +31,11 @@ struct Pool {
 struct Job {
     index: u32,
     op: Op,
-    reply: Arc<Reply>,
+    reply: Arc<WorkerReply>,
 }
 
 #[derive(Default)]
-struct Reply {
+struct WorkerReply {
     done: Mutex<Vec<Completion>>,
     some: Condvar,
 }
@@ -46,7 +46,7 @@ static WORK: Condvar = Condvar::new();
 /// One batch's requests.
 #[derive(Default)]
 pub(crate) struct WorkerPort {
-    reply: Arc<Reply>,
+    reply: Arc<WorkerReply>,
     in_flight: usize,
 }
 

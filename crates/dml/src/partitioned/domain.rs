@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use syntax::ast::CompareOp;
 use types::convert::{Mode, convert};
 use types::ops::compare;
-use types::rounding::{Kept, kept};
+use types::rounding::{KeptOrder, kept};
 use types::{Collation, DataType, Dialect, Value};
 
 /// A place between two values: before a value, or behind it.
@@ -160,7 +160,7 @@ fn comparison(
 
 /// Whether a larger value of one type is a larger one of the other: no two values become one.
 fn keeps_order(from: DataType, to: DataType) -> bool {
-    kept(from, to) == Some(Kept::Each)
+    kept(from, to) == Some(KeptOrder::Each)
 }
 
 /// `CONVERT(to, column) op value`, as a comparison of the column itself with the value of its type

@@ -104,7 +104,7 @@ impl SetClause {
 }
 
 /// Whether keys of the changed rows go in when all old ones are out: those of the clustered index,
-/// and of a unique one ([`storage::write::Rest`]).
+/// and of a unique one ([`storage::write::RemainingWrite`]).
 fn has_late_keys(table: &TableDef, changed: &[usize]) -> bool {
     let holds = |index: &IndexDef| {
         let filter = index.filter.iter().flat_map(|filter| filter.columns());

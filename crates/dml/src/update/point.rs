@@ -7,7 +7,7 @@
 use super::UpdatePlan;
 use crate::set::SetColumn;
 use crate::target::RowsTarget;
-use access::{Edit, Edited, Expected, Wish};
+use access::{EditOutcome, EditWish, ExpectedEntry, ValueEdit};
 use exec::operators::context::ExecCtx;
 use exec::operators::plain::PlainVars;
 use exec::operators::seek;
@@ -16,7 +16,7 @@ use plan::nodes::{Path, ScanPlan};
 use session::state::kept_memory::{KeptMemory, PointRoom};
 use std::ops::Range;
 use storage::{Base, TableMode, access_error};
-use types::{Parts, SqlError, Value};
+use types::{RowParts, SqlError, Value};
 
 /// Most values that are decoded of the row.
 const WIDTH: usize = 8;
@@ -51,7 +51,7 @@ pub struct ExpectedRow {
     room: Box<PointRoom>,
     /// Whether a row can have the key; an error is left to the usual way.
     key: Result<bool, SqlError>,
-    expected: Option<Expected>,
+    expected: Option<ExpectedEntry>,
 }
 
 impl UpdatePlan {
@@ -87,11 +87,11 @@ impl UpdatePlan {
         let PointRoom { key, values, .. } = &mut *room;
         let vars = PlainVars(ctx.vars);
         let edited = match found {
-            Ok(false) => Ok(Edited::Missing),
+            Ok(false) => Ok(EditOutcome::Missing),
             // Perhaps a warning only.
-            Err(_) => Ok(Edited::Undecided),
+            Err(_) => Ok(EditOutcome::Undecided),
             Ok(true) => ctx.session.txn(&self.db).and_then(|txn| {
-                let wish = |row: &[u8], edit: &mut Edit| {
+                let wish = |row: &[u8], edit: &mut ValueEdit| {
                     self.wish(scan, stretch, (row, values), vars, edit)
                 };
                 tree.edit(txn, key, expected, wish).map_err(|e| access_error(&self.db, e))
@@ -99,17 +99,17 @@ impl UpdatePlan {
         };
         room.give(&mut ctx.session.memory);
         let edited = edited?;
-        if matches!(edited, Edited::Left | Edited::Missing) {
+        if matches!(edited, EditOutcome::Left | EditOutcome::Missing) {
             // It does not tell what it has read.
             ctx.session.transactions.has_changed_nothing();
         }
         Ok(match edited {
-            Edited::Done => {
+            EditOutcome::Done => {
                 self.store.table.state.updated(1, self.set.bits);
                 Some(1)
             }
-            Edited::Left | Edited::Missing => Some(0),
-            Edited::Undecided => None,
+            EditOutcome::Left | EditOutcome::Missing => Some(0),
+            EditOutcome::Undecided => None,
         })
     }
 
@@ -121,22 +121,22 @@ impl UpdatePlan {
         stretch: &Range<usize>,
         (row, slots): (&[u8], &mut Vec<Value>),
         mut vars: PlainVars<'_>,
-        edit: &mut Edit,
-    ) -> Wish {
+        edit: &mut ValueEdit,
+    ) -> EditWish {
         let layout = &self.store.table.layout;
-        let Ok(parts) = Parts::of(row) else { return Wish::Unknown };
+        let Ok(parts) = RowParts::of(row) else { return EditWish::Unknown };
         if slots.len() != scan.columns.len() {
             slots.resize(scan.columns.len(), Value::Null);
         }
         if layout.decode_parts(&parts, &scan.columns, slots).is_err() {
-            return Wish::Unknown;
+            return EditWish::Unknown;
         }
         match scan.pred.as_ref().map(|pred| pred.is_true(slots, &mut vars)) {
             None | Some(Ok(true)) => {}
-            Some(Ok(false)) => return Wish::Leave,
-            Some(Err(_)) => return Wish::Unknown,
+            Some(Ok(false)) => return EditWish::Leave,
+            Some(Err(_)) => return EditWish::Unknown,
         }
-        let Some(there) = row.get(stretch.clone()) else { return Wish::Unknown };
+        let Some(there) = row.get(stretch.clone()) else { return EditWish::Unknown };
         let from = stretch.start;
         edit.at = from;
         match there.first_chunk::<4>() {
@@ -145,21 +145,21 @@ impl UpdatePlan {
             _ => edit.bytes.extend_from_slice(there),
         }
         for set in &self.set.sets {
-            let Some(patch) = set.patch else { return Wish::Unknown };
+            let Some(patch) = set.patch else { return EditWish::Unknown };
             if !layout.has_fixed(&parts, set.column) {
-                return Wish::Unknown;
+                return EditWish::Unknown;
             }
             let place = patch.offset - from..patch.offset - from + patch.width;
-            let Some(place) = edit.bytes.get_mut(place) else { return Wish::Unknown };
+            let Some(place) = edit.bytes.get_mut(place) else { return EditWish::Unknown };
             match &set.expr.eval(slots, &mut vars) {
                 Ok(value) if !value.is_null() => {
                     if layout.put_fixed(set.column, value, place).is_err() {
-                        return Wish::Unknown;
+                        return EditWish::Unknown;
                     }
                 }
-                _ => return Wish::Unknown,
+                _ => return EditWish::Unknown,
             }
         }
-        Wish::Edit
+        EditWish::Edit
     }
 }

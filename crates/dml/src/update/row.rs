@@ -15,7 +15,9 @@ use exec::operators::rt::Rt;
 use session::query_memory::row_bytes;
 use session::state::changes::Action;
 use storage::TableStore;
-use storage::write::{Rest, RowWriter, StoredRow, ValueChange, WriteContext, wait_for_lock};
+use storage::write::{
+    RemainingWrite, RowWriter, StoredRow, ValueChange, WriteContext, wait_for_lock,
+};
 use types::{SqlError, Value};
 
 /// Rows of a table that are being changed.
@@ -32,7 +34,7 @@ pub struct RowUpdate<'p> {
     old: Vec<Value>,
     pub new: Vec<Value>,
     /// New keys that go in when all old ones are out, with the rows' values and what was set.
-    rests: Vec<(Rest, Box<[Value]>, &'p SetClause)>,
+    rests: Vec<(RemainingWrite, Box<[Value]>, &'p SetClause)>,
     /// Rows for what follows the change.
     kept: Option<Box<KeptChange>>,
 }
@@ -161,7 +163,7 @@ impl<'p> RowUpdate<'p> {
     ) -> Result<bool, SqlError> {
         let (db, store) = (self.db, self.store);
         if self.change.is_instead() {
-            self.changed(Rest::Nothing, slots, rt, out)?;
+            self.changed(RemainingWrite::Nothing, slots, rt, out)?;
             return Ok(true);
         }
         self.change.check(&self.new, rt)?;
@@ -186,7 +188,7 @@ impl<'p> RowUpdate<'p> {
 
     fn changed(
         &mut self,
-        rest: Rest,
+        rest: RemainingWrite,
         slots: &[Value],
         rt: &mut Rt<'_, '_>,
         out: &mut OutputOutlet<'_>,
@@ -203,7 +205,7 @@ impl<'p> RowUpdate<'p> {
             kept.deleted(&self.old, rt)?;
             kept.inserted(&self.new, rt)?;
         }
-        if rest != Rest::Nothing {
+        if rest != RemainingWrite::Nothing {
             rt.reserve(row_bytes(&self.new))?;
             self.rests.push((rest, self.new.as_slice().into(), self.set));
         }

@@ -65,7 +65,7 @@ impl Run<'_> {
                 self.core.save_tran(&name)?;
                 self.core.succeeded(0);
             }
-            StmtKind::ExecuteAs { whom, until } => self.execute_as(whom, until)?,
+            StmtKind::ExecuteAs { principal, until } => self.execute_as(principal, until)?,
             StmtKind::Revert { cookie } => self.revert(cookie.as_deref())?,
             StmtKind::Use(name) => self.use_database(at, &name.value)?,
             StmtKind::DeclareCursor(declare) => self.declare_cursor(at, declare, stmt.span)?,

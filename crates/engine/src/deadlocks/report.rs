@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use session::state::core::SessionShared;
 use txn::locks::{Block, Deadlock, DeadlockParty};
-use txn::{LockMode, Resource, What};
+use txn::{LockMode, LockTarget, Resource};
 
 use super::tree::Element;
 use instance::InstanceCore;
@@ -235,25 +235,29 @@ impl ContestedResource {
         };
         let id = format!("lock{:x}", lock_number(&resource));
         let (name, own) = match resource.what {
-            What::Database => ("databaselock", vec![]),
-            What::Schema(id) => ("metadatalock", vec![("classid", format!("schema_id = {id}"))]),
-            What::Object(object) | What::Table(object) => {
+            LockTarget::Database => ("databaselock", vec![]),
+            LockTarget::Schema(id) => {
+                ("metadatalock", vec![("classid", format!("schema_id = {id}"))])
+            }
+            LockTarget::Object(object) | LockTarget::Table(object) => {
                 let name = object_name(object as i32);
                 let attributes = vec![("objid", object.to_string()), ("objectname", name)];
                 ("objectlock", attributes)
             }
-            What::Key { unit, .. } => {
+            LockTarget::Key { unit, .. } => {
                 let (object, index) = of_unit(unit).unwrap_or_default();
                 let names = vec![("objectname", object_name(object)), ("indexname", index)];
                 ("keylock", [vec![("hobtid", unit.to_string())], names].concat())
             }
-            What::Rid { unit, file, page, .. } => {
+            LockTarget::Rid { unit, file, page, .. } => {
                 let (object, _) = of_unit(unit).unwrap_or_default();
                 let place = vec![("fileid", file.to_string()), ("pageid", page.to_string())];
                 ("ridlock", [place, vec![("objectname", object_name(object))]].concat())
             }
-            What::Application(hash) => ("applicationlock", vec![("hash", format!("{hash:x}"))]),
-            What::Txn(id) => ("xactlock", vec![("xdesIdLow", id.0.to_string())]),
+            LockTarget::Application(hash) => {
+                ("applicationlock", vec![("hash", format!("{hash:x}"))])
+            }
+            LockTarget::Txn(id) => ("xactlock", vec![("xdesIdLow", id.0.to_string())]),
         };
         let ends = vec![("dbid", resource.db.to_string()), ("id", id)];
         let attributes = [own, ends].concat();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{Instance, InstanceOptions, Session, Sink};
-use catalog::change::{Created, DdlChange};
+use catalog::change::{CreatedUnits, DdlChange};
 use catalog::given_up::Name;
 use catalog::other::{OtherObject, SynonymDef};
 use catalog::{AliasDef, Db, TableDef, errors};
@@ -102,7 +102,13 @@ fn a_constraints_name() {
     after.checks = with.checks.clone();
     let after = Arc::new(after);
     is_taken_at_last(&mut session, "ALTER TABLE c DROP CONSTRAINT k", 2714, || {
-        DdlChange::table(&db, TAKER, Some(before.clone()), Some(after.clone()), Created::default())
+        DdlChange::table(
+            &db,
+            TAKER,
+            Some(before.clone()),
+            Some(after.clone()),
+            CreatedUnits::default(),
+        )
     });
 }
 

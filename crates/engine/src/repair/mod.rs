@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 
 use catalog::registry::DbEntry;
 use catalog::{MASTER, MODEL};
-use disk::mirrored::{self, Found};
+use disk::mirrored::{self, FoundCopies};
 use disk::{Disk, DiskError, OpenMode};
-use pages::{Home, PageId, UnitId};
+use pages::{InstanceHome, PageId, UnitId};
 use txn::TxnError;
 use types::SqlError;
 
@@ -334,7 +334,8 @@ impl Examination {
             Err(DiskError::NotFound { .. }) => "it is not there".into(),
             Err(e) => return Err(e.into()),
         };
-        let home = Home { instance, folder: options.data_dir.clone(), ..Home::default() };
+        let home =
+            InstanceHome { instance, folder: options.data_dir.clone(), ..InstanceHome::default() };
         let closed = txn::identify(disk, primary, &home)?.is_some_and(|found| found.closed);
         if !closed {
             return self.plan_rebuild(
@@ -451,9 +452,9 @@ fn examine_small_files(
         match mirrored::read(disk, &path, &|bytes| {
             bytes.starts_with(b"ringwood ") && !bytes.starts_with(b"ringwood copy")
         })? {
-            Found::Nothing => {}
-            Found::Whole(content) if content.generation == 0 => {}
-            Found::Whole(content) => {
+            FoundCopies::Nothing => {}
+            FoundCopies::Whole(content) if content.generation == 0 => {}
+            FoundCopies::Whole(content) => {
                 for (file, reason) in content.stale {
                     let text =
                         format!("'{}' is rewritten from its other copy: {reason}", file.display());
@@ -465,10 +466,10 @@ fn examine_small_files(
                     });
                 }
             }
-            Found::Damaged(damaged) if name == catalog::registry::FILE_NAME => {
+            FoundCopies::Damaged(damaged) if name == catalog::registry::FILE_NAME => {
                 repair.notes.push(format!("No copy of the list of databases is whole ({damaged})"));
             }
-            Found::Damaged(damaged) => {
+            FoundCopies::Damaged(damaged) => {
                 let text = format!("No copy of '{name}' is whole ({damaged}): it begins empty");
                 let lost = vec![format!("what was in '{name}'")];
                 repair.steps.push(RepairStep { act: RepairAct::MakeAgain, file: path, text, lost });

@@ -5,10 +5,10 @@ use catalog::errors::db_error;
 use logical::hints::RowLocks;
 use pages::UnitId;
 use plan::cursor::{CursorPlan, CursorTable};
-use storage::left::{Ended, is_own};
+use storage::left::{EndedTxns, is_own};
 use storage::write::{Locator, read_current};
 use storage::{Base, TableMode};
-use txn::{Grant, LockMode, Until};
+use txn::{Grant, LockDuration, LockMode};
 use types::{SqlError, Value};
 
 use super::{FetchMode, FetchedRow};
@@ -112,14 +112,15 @@ pub fn base_row(
         let grant = if !free && read(batch)? && is_own(txn, batch, 0) {
             Grant::Held
         } else {
-            let until = if locks.hold { Until::Transaction } else { Until::GivenBack };
+            let until =
+                if locks.hold { LockDuration::Transaction } else { LockDuration::GivenBack };
             let grant = txn.lock_row(unit, name, locks.mode, !locks.read_past, until);
             grant.map_err(|e| db_error(db, &e))?
         };
         if grant == Grant::Busy {
             return Ok(false);
         }
-        let found = Ended::default().row((db, txn), !locks.read_past, batch, read);
+        let found = EndedTxns::default().row((db, txn), !locks.read_past, batch, read);
         if grant == Grant::New {
             txn.unlock_row(unit, name);
         }

@@ -5,7 +5,7 @@
 
 use crate::operators::rt::Rt;
 use access::IndexEntry;
-use expr::{InPlace, Pred, Told};
+use expr::{ConditionResult, InPlace, Pred};
 use plan::nodes::{Path, ScanPlan};
 use storage::IndexStore;
 
@@ -42,16 +42,17 @@ impl<'c> RowTest<'c> {
 
     /// What the bytes of a base row tell of the condition.
     #[inline]
-    pub fn tell(self, plan: &ScanPlan, row: &[u8]) -> Told {
-        self.in_place.map_or(Told::Nothing, |test| test.tell(&plan.store.table.layout, row))
+    pub fn tell(self, plan: &ScanPlan, row: &[u8]) -> ConditionResult {
+        self.in_place
+            .map_or(ConditionResult::Nothing, |test| test.tell(&plan.store.table.layout, row))
     }
 
     /// What the bytes of an entry of the index tell of the condition.
     #[inline]
-    pub fn tell_entry(self, index: &IndexStore, entry: IndexEntry<'_>) -> Told {
-        let Some(test) = self.in_place else { return Told::Nothing };
+    pub fn tell_entry(self, index: &IndexStore, entry: IndexEntry<'_>) -> ConditionResult {
+        let Some(test) = self.in_place else { return ConditionResult::Nothing };
         let row = index.format.row_of(entry.value);
-        row.map_or(Told::Nothing, |row| test.tell(index.format.row(), row))
+        row.map_or(ConditionResult::Nothing, |row| test.tell(index.format.row(), row))
     }
 }
 

@@ -8,8 +8,8 @@ use super::RowSet;
 use super::condition::RowTest;
 use super::rt::Rt;
 use access::{IndexEntry, Rid};
-use expr::large::Held;
-use expr::{Pred, Told};
+use expr::large::HeldMemory;
+use expr::{ConditionResult, Pred};
 use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, RowPlace, corrupt_row};
 use types::{Corrupt, SqlError, Value};
@@ -26,7 +26,7 @@ pub(super) fn entry_into(
     slots: &mut [Value],
 ) -> Result<Option<bool>, SqlError> {
     let told = test.tell_entry(index, entry);
-    if told == Told::NotTrue {
+    if told == ConditionResult::NotTrue {
         return Ok(Some(false));
     }
     let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(entry, wanted, slots) {
@@ -34,13 +34,13 @@ pub(super) fn entry_into(
         Err(Corrupt::OffRow { .. }) => Ok(false),
         Err(e) => Err(corrupt_row(&plan.store.table, &e)),
     };
-    if told == Told::True && plan.only_tested {
+    if told == ConditionResult::True && plan.only_tested {
         slots[..plan.tested].fill(Value::Null);
     } else {
         if !decode(&plan.index_columns[..plan.tested], slots)? {
             return Ok(None);
         }
-        if told == Told::Nothing
+        if told == ConditionResult::Nothing
             && let Some(pred) = test.pred
             && !pred.is_true(slots, rt)?
         {
@@ -88,10 +88,10 @@ pub(super) fn base_row(
     out: &mut RowSet,
 ) -> Result<(), SqlError> {
     let told = test.tell(plan, bytes);
-    if told == Told::NotTrue {
+    if told == ConditionResult::NotTrue {
         return Ok(());
     }
-    let pred = test.pred.filter(|_| told == Told::Nothing);
+    let pred = test.pred.filter(|_| told == ConditionResult::Nothing);
     if out.takes_stored() && locator.is_none() {
         return stored_row(plan, (pred, told), bytes, rt, out);
     }
@@ -116,7 +116,7 @@ fn stays_stored(plan: &ScanPlan, bytes: &[u8]) -> Result<bool, SqlError> {
 #[inline(never)]
 fn stored_row(
     plan: &ScanPlan,
-    (pred, told): (Option<&Pred>, Told),
+    (pred, told): (Option<&Pred>, ConditionResult),
     bytes: &[u8],
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
@@ -169,7 +169,7 @@ fn read_large_columns(
     slots: &mut [Value],
 ) -> Result<(), SqlError> {
     let large = plan.store.large_bytes(bytes, wanted);
-    let mut held = Held::default();
+    let mut held = HeldMemory::default();
     held.add(large.saturating_mul(2), rt)?;
     let read = plan.store.columns_read(&plan.db, plan.mode, bytes, wanted, slots);
     held.release(rt);
@@ -181,13 +181,13 @@ fn read_large_columns(
 #[inline]
 fn base_row_into(
     plan: &ScanPlan,
-    (pred, told): (Option<&Pred>, Told),
+    (pred, told): (Option<&Pred>, ConditionResult),
     bytes: &[u8],
     locator: Option<Value>,
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<bool, SqlError> {
-    if told == Told::True && plan.only_tested {
+    if told == ConditionResult::True && plan.only_tested {
         slots[..plan.tested].fill(Value::Null);
     } else {
         // Without a condition there is nothing to be read before the rest.

@@ -3,7 +3,7 @@
 
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use expr::large::{Held, LARGE};
+use expr::large::{HeldMemory, LARGE};
 use plan::nodes::{Node, Plan};
 use types::{SqlError, Value, units};
 
@@ -44,7 +44,7 @@ impl Document {
                 let row = batch.row(i);
                 let large = |value: &&Value| value.heap_bytes() >= LARGE;
                 let most = row.iter().filter(large).map(|value| document.most_bytes(value)).sum();
-                let mut held = Held::default();
+                let mut held = HeldMemory::default();
                 held.add(most, rt)?;
                 let written = document.row(&mut writer, row, &|| rt.check_cancel());
                 held.release(rt);

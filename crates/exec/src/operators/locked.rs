@@ -8,7 +8,7 @@
 //! behind it is locked before it goes on. How the rows are locked that are given out is in
 //! [`rows`]. A transaction that is changing a row is waited for. Guarantee: what was read under a
 //! lock that is held stays so until the transaction ends; with range locks no row comes into it
-//! either. Nothing is given out that was never committed: see [`Ended`].
+//! either. Nothing is given out that was never committed: see [`EndedTxns`].
 
 mod behind;
 mod entries;
@@ -33,10 +33,10 @@ use near::NearRows;
 use pages::{PageId, UnitId};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
-use storage::left::Ended;
+use storage::left::EndedTxns;
 use storage::{Base, access_error};
 use txn::locks::LockMode;
-use txn::{Grant, Resource, Txn, Until, What};
+use txn::{Grant, LockDuration, LockTarget, Resource, Txn};
 use types::{SqlError, Value};
 
 /// From so many rows of a table on that a statement has locked and that stay so, a lock on the
@@ -92,9 +92,9 @@ pub struct LockedScan {
     /// The table is locked in a mode that makes row locks needless.
     whole: bool,
     /// Which writers had ended before the batch was read.
-    ended: Ended,
+    ended: EndedTxns,
     /// The same of a row that is read by itself.
-    alone: Ended,
+    alone: EndedTxns,
     /// A page of a heap that is read again: what comes before this slot has been dealt with.
     from: Option<(PageId, u32)>,
     /// The page at hand is read again.
@@ -202,8 +202,8 @@ impl LockedScan {
             held: None,
             begun: false,
             whole: false,
-            ended: Ended::default(),
-            alone: Ended::default(),
+            ended: EndedTxns::default(),
+            alone: EndedTxns::default(),
             from: None,
             again: false,
             cursor: None,
@@ -426,10 +426,11 @@ impl LockedScan {
         let (db, patient) = (&plan.db, !self.locks.read_past);
         // Whether a row stays locked that none may come in beside is known now, else when it was
         // read.
-        let until = if self.locks.range { Until::Transaction } else { Until::GivenBack };
+        let until =
+            if self.locks.range { LockDuration::Transaction } else { LockDuration::GivenBack };
         let txn = rt.session().txn(db)?;
         let grant = txn.lock_row(unit, row, mode, patient, until).map_err(|e| db_error(db, &e))?;
-        if until == Until::Transaction {
+        if until == LockDuration::Transaction {
             self.count(plan, rt, grant)?;
         }
         Ok(grant)
@@ -472,7 +473,7 @@ fn point_of(
 
 /// Whether the transaction has locked the table in a mode that covers locks on its rows.
 fn is_locked(txn: &Txn, plan: &ScanPlan, mode: LockMode) -> bool {
-    let what = What::Table(plan.store.table.object_id as u32);
+    let what = LockTarget::Table(plan.store.table.object_id as u32);
     let held = txn.locks.mode_of(&Resource { db: txn.database().id(), what });
     let needed = if mode == LockMode::S { LockMode::S } else { LockMode::X };
     held.is_some_and(|held| held.covers(needed))
@@ -482,9 +483,9 @@ fn is_locked(txn: &Txn, plan: &ScanPlan, mode: LockMode) -> bool {
 /// timeout where others are in the way.
 fn escalate(txn: &mut Txn, plan: &ScanPlan, mode: LockMode) -> bool {
     let mode = if mode == LockMode::S { LockMode::S } else { LockMode::X };
-    let what = What::Table(plan.store.table.object_id as u32);
+    let what = LockTarget::Table(plan.store.table.object_id as u32);
     let table = Resource { db: txn.database().id(), what };
-    let grant = txn.locks.try_until(table, mode, Until::Transaction);
+    let grant = txn.locks.try_until(table, mode, LockDuration::Transaction);
     grant.is_ok_and(|grant| grant != Grant::Busy)
 }
 

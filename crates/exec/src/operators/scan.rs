@@ -18,7 +18,7 @@ use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
 use access::{BTree, Cursor, Direction, HeapScan, NewestWriters, ReadMode, RowBatch};
-use expr::{Env, Told};
+use expr::{ConditionResult, Env};
 use logical::access_hints::Sample;
 use newest::Newest;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -244,7 +244,7 @@ impl Scan {
 
     /// What the bytes of row `i` of the page, a base row, tell of the condition.
     #[inline]
-    pub fn tell(&self, plan: &ScanPlan, i: usize) -> Told {
+    pub fn tell(&self, plan: &ScanPlan, i: usize) -> ConditionResult {
         self.condition.of_rows(plan).tell(plan, self.batch.row(i))
     }
 

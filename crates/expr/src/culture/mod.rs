@@ -8,7 +8,7 @@ mod parse;
 
 pub use date::{format_moment, format_span};
 pub use float_digits::{FLOAT_DIGITS, REAL_DIGITS};
-pub use number::{Number, format_number};
+pub use number::{DigitNumber, format_number};
 pub use parse::{date_text, number_text};
 
 use types::{Language, SqlError, msg};

@@ -5,7 +5,7 @@ use super::float_digits::FloatDigits;
 
 /// A number in digits.
 #[derive(Clone, Debug)]
-pub struct Number {
+pub struct DigitNumber {
     pub negative: bool,
     /// Digits without leading zeros; the last `scale` of them stand behind the point.
     digits: Vec<u8>,
@@ -18,18 +18,19 @@ pub struct Number {
     whole: (i64, u32),
 }
 
-impl Number {
+impl DigitNumber {
     /// An integer of a type of so many bytes.
-    pub fn of_integer(n: i64, bytes: u32) -> Number {
+    pub fn of_integer(n: i64, bytes: u32) -> DigitNumber {
         let digits = n.unsigned_abs().to_string().into_bytes();
         let (negative, whole) = (n < 0, (n, bytes));
-        Number { negative, digits, scale: 0, integer: true, significant: None, whole }.trimmed()
+        DigitNumber { negative, digits, scale: 0, integer: true, significant: None, whole }
+            .trimmed()
     }
 
     /// `mantissa / 10^scale`.
-    pub fn of_decimal(mantissa: i128, scale: u8) -> Number {
+    pub fn of_decimal(mantissa: i128, scale: u8) -> DigitNumber {
         let digits = mantissa.unsigned_abs().to_string().into_bytes();
-        Number {
+        DigitNumber {
             negative: mantissa < 0,
             digits,
             scale: i32::from(scale),
@@ -41,14 +42,14 @@ impl Number {
     }
 
     /// A float by its first significant digits: as many as the format shows.
-    pub fn of_float(x: f64, digits: FloatDigits, format: &str) -> Number {
+    pub fn of_float(x: f64, digits: FloatDigits, format: &str) -> DigitNumber {
         let significant = digits.shown(x, format);
         let text = format!("{:.*e}", significant - 1, x.abs());
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let digits: Vec<u8> = digits.bytes().filter(|b| *b != b'.').collect();
         let scale = significant as i32 - 1 - exponent.parse::<i32>().unwrap_or(0);
         let shown = Some(significant as i32);
-        let number = Number {
+        let number = DigitNumber {
             negative: x < 0.0,
             digits,
             scale,
@@ -61,7 +62,7 @@ impl Number {
         number
     }
 
-    fn trimmed(mut self) -> Number {
+    fn trimmed(mut self) -> DigitNumber {
         let zeros = self.digits.iter().take_while(|d| **d == b'0').count();
         self.digits.drain(..zeros);
         self
@@ -79,12 +80,12 @@ impl Number {
     }
 
     /// Multiplied by a power of ten.
-    fn shifted(&self, by: i32) -> Number {
-        Number { scale: self.scale - by, ..self.clone() }
+    fn shifted(&self, by: i32) -> DigitNumber {
+        DigitNumber { scale: self.scale - by, ..self.clone() }
     }
 
     /// With so many digits behind the point, rounded half away from zero; -0 becomes 0.
-    fn rounded(&self, places: i32) -> Number {
+    fn rounded(&self, places: i32) -> DigitNumber {
         let mut n = self.clone();
         if n.scale > places {
             let cut = usize::try_from(n.scale - places).unwrap_or(0);
@@ -148,7 +149,7 @@ fn grouped(whole: &str, mark: char) -> String {
 }
 
 /// The digits of a rounded number without its sign.
-fn plain(number: &Number, groups: bool, culture: &Culture) -> String {
+fn plain(number: &DigitNumber, groups: bool, culture: &Culture) -> String {
     let (whole, fraction) = number.parts();
     let mut out = if groups { grouped(&whole, culture.group) } else { whole };
     if !fraction.is_empty() {
@@ -163,7 +164,7 @@ fn in_pattern(pattern: &str, number: &str, symbol: &str) -> String {
 }
 
 /// A number by a format string.
-pub fn format_number(number: &Number, format: &str, culture: &Culture) -> Option<String> {
+pub fn format_number(number: &DigitNumber, format: &str, culture: &Culture) -> Option<String> {
     let mut chars = format.chars();
     match chars.next() {
         None => standard(number, 'G', None, culture),
@@ -186,7 +187,7 @@ fn signed(negative: bool, text: String) -> String {
 }
 
 fn standard(
-    number: &Number,
+    number: &DigitNumber,
     letter: char,
     digits: Option<i32>,
     culture: &Culture,
@@ -232,7 +233,7 @@ fn standard(
 
 /// `d.ddde+004`.
 fn scientific(
-    number: &Number,
+    number: &DigitNumber,
     places: i32,
     exponent_digits: usize,
     letter: char,
@@ -258,7 +259,7 @@ fn scientific(
 }
 
 /// `G`: as it is, or so many significant digits; far from 1 with an exponent.
-fn general(number: &Number, digits: Option<i32>, letter: char, culture: &Culture) -> String {
+fn general(number: &DigitNumber, digits: Option<i32>, letter: char, culture: &Culture) -> String {
     let exponent = number.exponent();
     let scientific_letter = if letter.is_ascii_lowercase() { 'e' } else { 'E' };
     let significant = digits.or(number.significant).unwrap_or(i32::MAX);
@@ -280,7 +281,7 @@ fn general(number: &Number, digits: Option<i32>, letter: char, culture: &Culture
 }
 
 /// A custom format: sections for numbers above, below and equal to zero, placeholders and literals.
-fn custom(number: &Number, format: &str, culture: &Culture) -> String {
+fn custom(number: &DigitNumber, format: &str, culture: &Culture) -> String {
     let sections = sections(format);
     let zero = custom_rounded(number, sections[0]).is_zero();
     let (section, sign) = match (sections.len(), zero, number.negative) {
@@ -288,7 +289,7 @@ fn custom(number: &Number, format: &str, culture: &Culture) -> String {
         (2.., false, true) if !sections[1].is_empty() => (sections[1], false),
         _ => (sections[0], number.negative && !zero),
     };
-    let body = section_text(&Number { negative: false, ..number.clone() }, section, culture);
+    let body = section_text(&DigitNumber { negative: false, ..number.clone() }, section, culture);
     signed(sign, body)
 }
 
@@ -314,7 +315,7 @@ fn sections(format: &str) -> Vec<&str> {
 /// What a section says of digits, and its parts in order.
 #[derive(Default)]
 struct Section {
-    parts: Vec<Part>,
+    parts: Vec<PatternPart>,
     whole: usize,
     /// Digits from the first `0` on before the point.
     least_whole: usize,
@@ -326,7 +327,7 @@ struct Section {
     exponent: Option<(char, bool, usize)>,
 }
 
-enum Part {
+enum PatternPart {
     Digit,
     Point,
     Exponent,
@@ -337,7 +338,7 @@ fn read_section(section: &str) -> Section {
     let mut s = Section::default();
     let chars: Vec<char> = section.chars().collect();
     let (mut at, mut behind, mut first_zero, mut commas) = (0, false, false, 0);
-    let literal = |s: &mut Section, text: String| s.parts.push(Part::Literal(text));
+    let literal = |s: &mut Section, text: String| s.parts.push(PatternPart::Literal(text));
     while let Some(&c) = chars.get(at) {
         at += 1;
         match c {
@@ -354,11 +355,11 @@ fn read_section(section: &str) -> Section {
                         s.least_fraction = s.fraction;
                     }
                 }
-                s.parts.push(Part::Digit);
+                s.parts.push(PatternPart::Digit);
             }
             '.' if !behind => {
                 behind = true;
-                s.parts.push(Part::Point);
+                s.parts.push(PatternPart::Point);
             }
             '.' => {}
             ',' => {
@@ -381,7 +382,7 @@ fn read_section(section: &str) -> Section {
                     chars[from.min(chars.len())..].iter().take_while(|c| **c == '0').count();
                 if zeros > 0 && s.exponent.is_none() {
                     s.exponent = Some((c, sign == Some('+'), zeros));
-                    s.parts.push(Part::Exponent);
+                    s.parts.push(PatternPart::Exponent);
                     at = from + zeros;
                 } else {
                     literal(&mut s, c.to_string());
@@ -407,7 +408,7 @@ fn read_section(section: &str) -> Section {
     s
 }
 
-fn custom_rounded(number: &Number, section: &str) -> Number {
+fn custom_rounded(number: &DigitNumber, section: &str) -> DigitNumber {
     let s = read_section(section);
     match s.exponent {
         Some(_) => number.clone(),
@@ -415,7 +416,7 @@ fn custom_rounded(number: &Number, section: &str) -> Number {
     }
 }
 
-fn section_text(number: &Number, section: &str, culture: &Culture) -> String {
+fn section_text(number: &DigitNumber, section: &str, culture: &Culture) -> String {
     let s = read_section(section);
     let shifted = number.shifted(s.scale);
     let mut power = 0;
@@ -442,20 +443,20 @@ fn section_text(number: &Number, section: &str, culture: &Culture) -> String {
     let mut point = false;
     for part in &s.parts {
         match part {
-            Part::Literal(text) => out.push_str(text),
-            Part::Point => {
+            PatternPart::Literal(text) => out.push_str(text),
+            PatternPart::Point => {
                 point = true;
                 if !fraction.is_empty() {
                     out.push(culture.decimal);
                 }
             }
-            Part::Digit if point => {
+            PatternPart::Digit if point => {
                 if let Some(digit) = fraction.get(behind..=behind) {
                     out.push_str(digit);
                 }
                 behind += 1;
             }
-            Part::Digit => {
+            PatternPart::Digit => {
                 // The first placeholder takes all digits that have none of their own.
                 let extra = whole.len().saturating_sub(s.whole);
                 let from = if seen == 0 { 0 } else { extra + seen };
@@ -472,7 +473,7 @@ fn section_text(number: &Number, section: &str, culture: &Culture) -> String {
                 }
                 seen += 1;
             }
-            Part::Exponent => {
+            PatternPart::Exponent => {
                 if let Some((letter, plus, width)) = s.exponent {
                     let sign = if power < 0 {
                         "-"

@@ -1,7 +1,7 @@
 //! FOR XML EXPLICIT: each row says which element it is and in which one it stands; the names of the
 //! columns say what their values are in it.
 
-use types::{Look, SqlError, Value, msg};
+use types::{CancelCheck, SqlError, Value, msg};
 
 use super::xml::{escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
@@ -54,7 +54,7 @@ impl XmlExplicit {
         &self,
         writer: &mut Writer,
         row: &[Value],
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<(), SqlError> {
         let number = row.first().and_then(Value::as_i64).filter(|number| *number > 0);
         let number = number.ok_or_else(|| SqlError::of(msg::EXPLICIT_TAG_INTEGERS, []))?;
@@ -109,7 +109,7 @@ impl XmlExplicit {
         at: usize,
         outermost: bool,
         row: &[Value],
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<(), SqlError> {
         let tag = &self.tags[at];
         let out = &mut writer.out;
@@ -150,7 +150,7 @@ fn write(
     column: &ExplicitColumn,
     value: &Value,
     out: &mut String,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<(), SqlError> {
     let name = &column.name;
     if value.is_null() {

@@ -1,7 +1,7 @@
 //! FOR JSON: objects of a row (PATH), or objects within objects by table (AUTO).
 
 use types::look::GO_ON;
-use types::{Look, SqlError, Value};
+use types::{CancelCheck, SqlError, Value};
 
 use super::{DocumentColumn, Writer};
 use crate::json::{value_text, write_string};
@@ -63,7 +63,7 @@ impl JsonDocument {
         &self,
         writer: &mut Writer,
         row: &[Value],
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<(), SqlError> {
         let last = self.levels.len() - 1;
         let changed = writer
@@ -102,7 +102,7 @@ impl JsonDocument {
         members: &[JsonMember],
         row: &[Value],
         some: &mut bool,
-        (out, look): (&mut String, Look<'_>),
+        (out, look): (&mut String, CancelCheck<'_>),
     ) -> Result<(), SqlError> {
         for member in members {
             let before = out.len();

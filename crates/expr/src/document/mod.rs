@@ -14,7 +14,7 @@ pub use json::{JsonDocument, JsonLevel, JsonMember};
 pub use xml::{XmlDocument, XmlLevel, declarations, escaped, xml_name};
 pub use xml_path::{Leaf, PathColumn, XmlPath};
 
-use types::{Collation, DataType, Look, SqlError, Value};
+use types::{CancelCheck, Collation, DataType, SqlError, Value};
 
 use crate::large::{GrowingText, too_long, xml_too_long};
 use crate::order::order_of;
@@ -61,7 +61,12 @@ impl Document {
     /// # Errors
     /// Those of conversions; 7119 (JSON), 6365 (XML) when the text becomes longer than a value may
     /// be.
-    pub fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
+    pub fn row(
+        &self,
+        writer: &mut Writer,
+        row: &[Value],
+        look: CancelCheck<'_>,
+    ) -> Result<(), SqlError> {
         match self {
             Document::Json(json) => json.row(writer, row, look)?,
             Document::Xml(xml) => xml.row(writer, row, look)?,

@@ -3,7 +3,7 @@
 
 use types::convert::{Mode, convert};
 use types::look::pieces;
-use types::{DataType, Len, Look, SqlError, Value};
+use types::{CancelCheck, DataType, Len, SqlError, Value};
 
 use super::{DocumentColumn, Writer};
 use crate::json::base64;
@@ -40,7 +40,7 @@ impl XmlDocument {
         &self,
         writer: &mut Writer,
         row: &[Value],
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<(), SqlError> {
         let last = self.levels.len() - 1;
         let columns =
@@ -62,7 +62,7 @@ impl XmlDocument {
         level: &XmlLevel,
         (outermost, inner): (bool, bool),
         row: &[Value],
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<(), SqlError> {
         let out = &mut writer.out;
         let named = !level.name.is_empty();
@@ -175,7 +175,11 @@ pub fn declarations<'n>(
 }
 
 /// A value as XML writes it, nothing escaped yet.
-pub(super) fn value_text(value: &Value, ty: DataType, look: Look<'_>) -> Result<String, SqlError> {
+pub(super) fn value_text(
+    value: &Value,
+    ty: DataType,
+    look: CancelCheck<'_>,
+) -> Result<String, SqlError> {
     let (value, ty) = match ty {
         DataType::SqlVariant => {
             let (value, ty, _) = types::variant::parts(value);
@@ -248,7 +252,7 @@ pub(super) fn escape(
     text: &str,
     attribute: bool,
     out: &mut String,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<(), SqlError> {
     for piece in pieces(text, look) {
         escaped(piece?, attribute, out);

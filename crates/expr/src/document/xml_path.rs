@@ -1,6 +1,6 @@
 //! FOR XML PATH: column names are paths that say where a value stands in its row's element.
 
-use types::{Look, SqlError, Value, msg};
+use types::{CancelCheck, SqlError, Value, msg};
 
 use super::xml::{continues_name, escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
@@ -92,13 +92,13 @@ fn check_name(step: &str, whole: &str) -> Result<(), SqlError> {
 }
 
 /// The elements that are open within a row.
-struct Open<'p> {
+struct OpenElements<'p> {
     steps: Vec<&'p str>,
     /// The innermost start tag still takes attributes.
     tag: bool,
 }
 
-impl<'p> Open<'p> {
+impl<'p> OpenElements<'p> {
     fn end_tag(&mut self, out: &mut String) {
         if std::mem::take(&mut self.tag) {
             out.push('>');
@@ -142,10 +142,10 @@ impl XmlPath {
         &self,
         writer: &mut Writer,
         row: &[Value],
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<(), SqlError> {
         let out = &mut writer.out;
-        let mut open = Open { steps: Vec::new(), tag: false };
+        let mut open = OpenElements { steps: Vec::new(), tag: false };
         if !self.row.is_empty() {
             open.open(&self.row, out);
             writer.after_data = false;
@@ -188,8 +188,8 @@ fn write_leaf(
     path: &PathColumn,
     value: &Value,
     follows_data: bool,
-    open: &mut Open<'_>,
-    (out, look): (&mut String, Look<'_>),
+    open: &mut OpenElements<'_>,
+    (out, look): (&mut String, CancelCheck<'_>),
 ) -> Result<(), SqlError> {
     if let Leaf::Attribute(name) = &path.leaf {
         out.push_str(&format!(" {name}=\""));

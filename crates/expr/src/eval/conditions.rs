@@ -8,8 +8,8 @@ use types::like::LikePattern;
 use types::{SqlError, Value};
 
 use crate::functions::string_search::check_search_length;
-use crate::large::{LARGE, Steps};
-use crate::lookup::{KeptList, Lookup, Place};
+use crate::large::{LARGE, StepCounter};
+use crate::lookup::{ConstantPlace, KeptList, Lookup};
 use crate::order::ordered;
 use crate::{Env, InListExpr, LikeExpr};
 
@@ -53,7 +53,7 @@ impl LikeExpr {
             pattern.matches(text, collation, unicode)
         } else {
             let look = || rt.check_cancel();
-            let mut steps = Steps::new(&look);
+            let mut steps = StepCounter::new(&look);
             pattern.matches_or_stop(text, collation, unicode, |count| steps.step(count))?
         };
         Ok(Some(matches != self.negated))
@@ -92,10 +92,10 @@ impl InListExpr {
     #[inline]
     fn look_up(&self, operand: &Value, lookup: &Lookup) -> Option<Option<bool>> {
         match lookup.place(operand, self.collation) {
-            Place::At(_) => Some(Some(!self.negated)),
-            Place::Nowhere if lookup.has_null() => Some(None),
-            Place::Nowhere => Some(Some(self.negated)),
-            Place::Unknown => None,
+            ConstantPlace::At(_) => Some(Some(!self.negated)),
+            ConstantPlace::Nowhere if lookup.has_null() => Some(None),
+            ConstantPlace::Nowhere => Some(Some(self.negated)),
+            ConstantPlace::Unknown => None,
         }
     }
 

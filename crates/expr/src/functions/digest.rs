@@ -13,13 +13,13 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use types::convert::{ConvertOptions, Mode, convert_by};
 use types::look::{byte_pieces, pieces};
-use types::{Collation, DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, Collation, DataType, Len, SqlError, Value, msg};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, invalid_argument, text_arg};
 use crate::Expr;
 use crate::json::{base64, from_base64};
 use crate::key::ValueKey;
-use crate::large::{LONGEST, Steps, too_long};
+use crate::large::{LONGEST, StepCounter, too_long};
 
 const fn f(
     name: &'static str,
@@ -103,7 +103,7 @@ fn rotated(start: u32, codes: impl Iterator<Item = u32>) -> u32 {
     codes.fold(start, |sum, code| sum.rotate_left(4) ^ code)
 }
 
-fn of_text(text: &str, code: impl Fn(char) -> u32, look: Look<'_>) -> Result<u32, SqlError> {
+fn of_text(text: &str, code: impl Fn(char) -> u32, look: CancelCheck<'_>) -> Result<u32, SqlError> {
     let mut sum = 0;
     for piece in pieces(text, look) {
         sum = rotated(sum, piece?.chars().map(&code));
@@ -139,7 +139,7 @@ fn of_value(
     value: &Value,
     ty: DataType,
     collation: Collation,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<u32, SqlError> {
     Ok(match value {
         Value::Null => i32::MAX as u32,
@@ -262,7 +262,7 @@ fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     let mut digits = String::with_capacity(text.len() + 3);
     let mut padding = 0;
     let look = cx.look();
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     for c in text.chars() {
         steps.step(1)?;
         match c {

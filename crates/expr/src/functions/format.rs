@@ -7,7 +7,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int_arg, invalid_argument, text_arg};
 use crate::Expr;
-use crate::culture::{self, Culture, Number};
+use crate::culture::{self, Culture, DigitNumber};
 use crate::large::LARGE;
 
 const TEXT: DataType = DataType::NVarChar(Len::N(4000));
@@ -63,12 +63,14 @@ fn culture_of(name: Option<&Value>, cx: &mut CallCx<'_>) -> Result<&'static Cult
 fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let culture = culture_of(args.get(2), cx)?;
     let format = text_arg(args, 1);
-    let of_decimal =
-        |m: i128, scale| culture::format_number(&Number::of_decimal(m, scale), format, culture);
+    let of_decimal = |m: i128, scale| {
+        culture::format_number(&DigitNumber::of_decimal(m, scale), format, culture)
+    };
     let of_integer =
-        |n: i64, bytes| culture::format_number(&Number::of_integer(n, bytes), format, culture);
-    let of_float =
-        |x, digits| culture::format_number(&Number::of_float(x, digits, format), format, culture);
+        |n: i64, bytes| culture::format_number(&DigitNumber::of_integer(n, bytes), format, culture);
+    let of_float = |x, digits| {
+        culture::format_number(&DigitNumber::of_float(x, digits, format), format, culture)
+    };
     let text = match &args[0] {
         Value::TinyInt(n) => of_integer(i64::from(*n), 1),
         Value::SmallInt(n) => of_integer(i64::from(*n), 2),

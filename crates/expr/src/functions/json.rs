@@ -4,7 +4,7 @@
 //! them.
 
 use types::convert::{Mode, convert};
-use types::{DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, DataType, Len, SqlError, Value, msg};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, invalid_argument, text_arg};
 use crate::Expr;
@@ -184,7 +184,7 @@ fn scalar_of(
     root: Node<'_>,
     path: &str,
     limit: Option<usize>,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<Value, SqlError> {
     let path = Path::parse(path, false)?;
     let failed = |message| match path.strict {
@@ -205,7 +205,7 @@ fn scalar_of(
 }
 
 /// The object or array at a path as it is written. Strict: 13608, 13624 for a scalar; lax NULL.
-fn fragment_of(root: Node<'_>, path: &str, look: Look<'_>) -> Result<Value, SqlError> {
+fn fragment_of(root: Node<'_>, path: &str, look: CancelCheck<'_>) -> Result<Value, SqlError> {
     let path = Path::parse(path, false)?;
     match root.at(&path.steps, look)? {
         Some(node) if node.is_container() => Ok(Value::str(node.text)),

@@ -22,7 +22,7 @@ pub(crate) mod string_search;
 pub mod xml;
 pub mod zones;
 
-use crate::large::{Held, LONGEST, too_long};
+use crate::large::{HeldMemory, LONGEST, too_long};
 use crate::{Env, Expr};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -37,7 +37,7 @@ pub struct CallCx<'c> {
     pub types: &'c [DataType],
     pub collation: Collation,
     /// What the result has come to.
-    pub made: Held,
+    pub made: HeldMemory,
 }
 
 impl CallCx<'_> {

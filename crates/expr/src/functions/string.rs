@@ -13,12 +13,12 @@ use super::{
     text_arg,
 };
 use crate::Expr;
-use crate::large::{LARGE, Steps};
+use crate::large::{LARGE, StepCounter};
 use compact_str::CompactString;
 use std::borrow::Cow;
 use types::look::pieces;
 use types::units::push_text;
-use types::{DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, DataType, Len, SqlError, Value, msg};
 
 const fn f(
     name: &'static str,
@@ -171,7 +171,7 @@ fn trimmed(args: &[Value], start: bool, end: bool, cx: &mut CallCx<'_>) -> Resul
     let text = counted(text_arg(args, 0), cx)?;
     let set = counted(args.get(1).and_then(Value::as_str).unwrap_or(" "), cx)?;
     let look = cx.look();
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     let (mut from, mut to) = (0, text.len());
     if start {
         for c in text.chars() {
@@ -196,7 +196,7 @@ fn trimmed(args: &[Value], start: bool, end: bool, cx: &mut CallCx<'_>) -> Resul
 }
 
 /// Whether a text has a character.
-fn has(set: &str, c: char, steps: &mut Steps<'_>) -> Result<bool, SqlError> {
+fn has(set: &str, c: char, steps: &mut StepCounter<'_>) -> Result<bool, SqlError> {
     let mut rest = set;
     while !rest.is_empty() {
         let (part, after) = rest.split_at(rest.floor_char_boundary(4 << 10));
@@ -212,7 +212,7 @@ fn has(set: &str, c: char, steps: &mut Steps<'_>) -> Result<bool, SqlError> {
 fn reverse(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = counted(text_arg(args, 0), cx)?;
     let look = cx.look();
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     // Halves that come to stand the right way round are their character again.
     let halves = matches!(text, Cow::Owned(_)) || types::units::has_halves(&text);
     let mut out = CompactString::with_capacity(text.len());
@@ -383,7 +383,7 @@ fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if from.len() != to.len() {
         return Err(SqlError::of(msg::TRANSLATE_LENGTHS, []));
     }
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         let mut new = c;
@@ -399,7 +399,7 @@ fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(Value::Str(rejoined(out, &look)?.into()))
 }
 
-fn characters(text: &str, look: Look<'_>) -> Result<Vec<char>, SqlError> {
+fn characters(text: &str, look: CancelCheck<'_>) -> Result<Vec<char>, SqlError> {
     let mut out = Vec::new();
     for piece in pieces(text, look) {
         out.extend(piece?.chars());
@@ -444,7 +444,7 @@ fn soundex(text: &str, cx: &CallCx<'_>) -> Result<String, SqlError> {
     let mut out = String::from(first.to_ascii_uppercase());
     let mut last = digit(first);
     let look = cx.look();
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     for c in chars {
         steps.step(1)?;
         if !c.is_ascii_alphabetic() || out.len() == 4 {

@@ -3,7 +3,7 @@
 //! the other way round; numbers of whole characters are those of collations that count characters.
 
 use super::{CallCx, int_arg, text_arg};
-use crate::large::Steps;
+use crate::large::StepCounter;
 use types::{CodePage, SqlError, Value, msg, units};
 
 pub(super) fn ascii(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -60,7 +60,7 @@ pub(super) fn unistr(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
         Some(_) => only_char(text_arg(args, 1))?,
     };
     let (text, look) = (text_arg(args, 0), cx.look());
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     // What a number stands for is shorter than its digits.
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();

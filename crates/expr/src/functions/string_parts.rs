@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use types::convert::{ConvertOptions, Mode, convert_by};
 use types::look::{byte_pieces, pieces};
 use types::units::{push_text, unit_len, utf16_len};
-use types::{Collation, DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, Collation, DataType, Len, SqlError, Value, msg};
 
 /// 536, 537: a negative length.
 fn bad_length(name: &str) -> SqlError {
@@ -29,7 +29,11 @@ fn count(piece: &str, collation: Collation) -> usize {
     if collation.counts_characters() { piece.chars().count() } else { utf16_len(piece) }
 }
 
-pub(super) fn units(text: &str, collation: Collation, look: Look<'_>) -> Result<usize, SqlError> {
+pub(super) fn units(
+    text: &str,
+    collation: Collation,
+    look: CancelCheck<'_>,
+) -> Result<usize, SqlError> {
     pieces(text, look).map(|piece| piece.map(|piece| count(piece, collation))).sum()
 }
 
@@ -49,7 +53,7 @@ pub(super) fn counted<'t>(text: &'t str, cx: &mut CallCx<'_>) -> Result<Cow<'t, 
 }
 
 /// A text that was made of parts of [`counted`] ones.
-pub(super) fn rejoined(text: String, look: Look<'_>) -> Result<String, SqlError> {
+pub(super) fn rejoined(text: String, look: CancelCheck<'_>) -> Result<String, SqlError> {
     if text.len() < LARGE {
         return Ok(types::units::joined(text));
     }
@@ -80,7 +84,7 @@ fn push_part(
     text: &str,
     (from, to): (usize, usize),
     collation: Collation,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<(), SqlError> {
     if text.len() < LARGE {
         push_text(out, &part(text, (from, to), collation));
@@ -108,7 +112,7 @@ pub(super) fn units_of(
     text: &str,
     range: (usize, usize),
     collation: Collation,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<Value, SqlError> {
     if text.len() < LARGE {
         return Ok(Value::str(part(text, range, collation)));
@@ -124,7 +128,7 @@ pub(super) fn byte_of_unit(
     text: &str,
     unit: usize,
     collation: Collation,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<usize, SqlError> {
     let (mut at, mut bytes) = (0, 0);
     for piece in pieces(text, look) {

@@ -3,7 +3,7 @@
 
 use super::string_parts::{byte_of_unit, counted, fitted, rejoined, units, width};
 use super::{CallCx, int_arg, text_arg};
-use crate::large::{LARGE, Steps};
+use crate::large::{LARGE, StepCounter};
 use types::like::{LikePattern, LikeText};
 use types::{Collation, SqlError, Value, msg};
 
@@ -12,7 +12,7 @@ fn starts_with(
     text: &str,
     needle: &str,
     collation: Collation,
-    steps: &mut Steps<'_>,
+    steps: &mut StepCounter<'_>,
 ) -> Result<Option<usize>, SqlError> {
     let same = |a: char, b: char| match a.is_ascii() && b.is_ascii() {
         true => a == b || collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b),
@@ -34,7 +34,7 @@ fn find(
     needle: &str,
     from: usize,
     collation: Collation,
-    steps: &mut Steps<'_>,
+    steps: &mut StepCounter<'_>,
 ) -> Result<Option<std::ops::Range<usize>>, SqlError> {
     for (at, _) in text[from..].char_indices() {
         let at = from + at;
@@ -76,7 +76,8 @@ pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sq
     let (needle, haystack) = (counted(needle, cx)?, counted(haystack, cx)?);
     let look = cx.look();
     let from = byte_of_unit(&haystack, from, cx.collation, &look)?;
-    let Some(found) = find(&haystack, &needle, from, cx.collation, &mut Steps::new(&look))? else {
+    let Some(found) = find(&haystack, &needle, from, cx.collation, &mut StepCounter::new(&look))?
+    else {
         return Ok(Value::Int(0));
     };
     Ok(Value::Int(units(&haystack[..found.start], cx.collation, &look)? as i32 + 1))
@@ -88,7 +89,7 @@ pub(super) fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sql
     check_search_length(pattern, cx.types.first().is_some_and(|ty| ty.is_unicode()))?;
     let text = &counted(text, cx)?;
     let (collation, look) = (cx.collation, cx.look());
-    let mut steps = Steps::new(&look);
+    let mut steps = StepCounter::new(&look);
     let Some(inner) = pattern.strip_prefix('%') else {
         let pattern = LikePattern::new(pattern, None)?;
         let whole = pattern.matches_or_stop(text, collation, unicode, |count| steps.step(count))?;
@@ -125,7 +126,7 @@ pub(super) fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlE
         let stretch = limit.min(out.len() + LARGE);
         {
             let look = cx.look();
-            let mut steps = Steps::new(&look);
+            let mut steps = StepCounter::new(&look);
             while out.len() <= stretch && !done {
                 match find(&text, &from, copied, cx.collation, &mut steps)? {
                     Some(at) => {

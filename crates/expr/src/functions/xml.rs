@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
-use types::{DataType, Len, Look, SqlError, Value, msg};
-use xml::{Answer, Atom, Change, Encoding, NodeRef, Pace, Query, QueryError};
+use types::{CancelCheck, DataType, Len, SqlError, Value, msg};
+use xml::{Atom, Change, Encoding, NodeRef, Pace, Query, QueryAnswer, QueryError};
 
 use crate::parsed::Parsed;
 
@@ -171,30 +171,30 @@ fn compiled(text: &str, method: &str) -> Result<Rc<Query>, SqlError> {
 }
 
 /// A query, and what it is asked of.
-struct Asked<'a> {
+struct AskedQuery<'a> {
     query: &'a Query,
     parsed: &'a Parsed,
     externals: &'a [Option<Atom>],
 }
 
-impl Asked<'_> {
-    fn run<'r>(&'r self, pace: &'r Pace<'r>) -> Result<Answer<'r>, QueryError> {
+impl AskedQuery<'_> {
+    fn run<'r>(&'r self, pace: &'r Pace<'r>) -> Result<QueryAnswer<'r>, QueryError> {
         self.query.run(&self.parsed.document, self.parsed.from, self.externals, pace)
     }
 }
 
-type Work<T> = fn(&Asked<'_>, &Pace<'_>) -> Result<T, QueryError>;
+type QueryFn<T> = fn(&AskedQuery<'_>, &Pace<'_>) -> Result<T, QueryError>;
 
 fn on_document(
     args: &[Value],
     method: &str,
     cx: &mut CallCx<'_>,
-    work: Work<Value>,
+    work: QueryFn<Value>,
 ) -> Result<Value, SqlError> {
     let Some(Value::Str(text)) = args.first() else { return Ok(Value::Null) };
     let query = compiled(text_arg(args, 1), method)?;
     let parsed = kept_document(text, cx)?;
-    let asked = Asked { query: &query, parsed: &parsed, externals: &externals(args)? };
+    let asked = AskedQuery { query: &query, parsed: &parsed, externals: &externals(args)? };
     xml::watched(cx.look(), |pace| work(&asked, pace))?.map_err(|e| query_error(method, &e))
 }
 
@@ -213,14 +213,14 @@ impl Nodes {
     pub fn new(
         args: &[Value],
         known: Option<&Arc<Parsed>>,
-        look: Look<'_>,
+        look: CancelCheck<'_>,
     ) -> Result<Nodes, SqlError> {
         let Some(Value::Str(text)) = args.first() else {
             return Ok(Nodes { parsed: None, rest: Vec::new().into_iter() });
         };
         let query = compiled(text_arg(args, 1), "nodes")?;
         let parsed = Parsed::of(text, known, look)?;
-        let asked = Asked { query: &query, parsed: &parsed, externals: &externals(args)? };
+        let asked = AskedQuery { query: &query, parsed: &parsed, externals: &externals(args)? };
         let nodes = xml::watched(look, |pace| Ok(asked.run(pace)?.nodes()))?;
         let nodes = nodes.map_err(|e| query_error("nodes", &e))?;
         Ok(Nodes { parsed: Some(parsed), rest: nodes.into_iter() })
@@ -235,7 +235,7 @@ impl Nodes {
     ///
     /// # Errors
     /// Only that the statement is to stop.
-    pub fn next(&mut self, look: Look<'_>) -> Result<Option<Value>, SqlError> {
+    pub fn next(&mut self, look: CancelCheck<'_>) -> Result<Option<Value>, SqlError> {
         let (Some(parsed), Some(node)) = (&self.parsed, self.rest.next()) else { return Ok(None) };
         let text = xml::watched(look, |pace| parsed.document.row_text(node, pace))?;
         Ok(Some(Value::Str(text.into())))

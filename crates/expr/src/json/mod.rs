@@ -10,12 +10,12 @@ mod unescape;
 mod write;
 
 pub use modify::{NewValue, modify};
-pub use path::{Path, Step};
-pub use scan::{Kind, MALFORMED, Member, Node, Walk, parse, parse_any};
+pub use path::{JsonStep, Path};
+pub use scan::{JsonWalk, Kind, MALFORMED, Member, Node, parse, parse_any};
 pub use unescape::unescaped;
 pub use write::{base64, from_base64, most_bytes, value_text, write_string};
 
-use types::{Look, SqlError, msg};
+use types::{CancelCheck, SqlError, msg};
 
 /// 13608: a strict path that leads nowhere.
 pub fn no_property() -> SqlError {
@@ -28,12 +28,16 @@ impl<'t> Node<'t> {
     ///
     /// # Errors
     /// Only that the statement is to stop.
-    pub fn at(self, steps: &[Step], look: Look<'_>) -> Result<Option<Node<'t>>, SqlError> {
+    pub fn at(
+        self,
+        steps: &[JsonStep],
+        look: CancelCheck<'_>,
+    ) -> Result<Option<Node<'t>>, SqlError> {
         let mut node = self;
         for step in steps {
             let found = match step {
-                Step::Key(key) => node.member(key, look)?.map(|member| member.value),
-                Step::Index(at) => node.elements(look).nth(*at).transpose()?,
+                JsonStep::Key(key) => node.member(key, look)?.map(|member| member.value),
+                JsonStep::Index(at) => node.elements(look).nth(*at).transpose()?,
             };
             let Some(found) = found else { return Ok(None) };
             node = found;
@@ -42,7 +46,7 @@ impl<'t> Node<'t> {
     }
 
     /// The first member of a name.
-    fn member(self, key: &str, look: Look<'_>) -> Result<Option<Member<'t>>, SqlError> {
+    fn member(self, key: &str, look: CancelCheck<'_>) -> Result<Option<Member<'t>>, SqlError> {
         for member in self.members(look) {
             let member = member?;
             if unescaped(member.name, look)? == key {

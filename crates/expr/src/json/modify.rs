@@ -1,8 +1,8 @@
 //! JSON_MODIFY: one place of a text is changed, the rest stays as it was written.
 
-use types::{Look, SqlError, msg};
+use types::{CancelCheck, SqlError, msg};
 
-use super::{Kind, Node, Path, Step, no_property, unescaped, write_string};
+use super::{JsonStep, Kind, Node, Path, no_property, unescaped, write_string};
 
 /// What is to stand at the path.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub fn modify(
     root: Node<'_>,
     path: &Path,
     new: NewValue<'_>,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<String, SqlError> {
     if path.append {
         return append(text, root, path, new, look);
@@ -40,11 +40,11 @@ pub fn modify(
     };
     let Some(parent) = root.at(before, look)? else { return missing(text, path) };
     match (last, parent.at(std::slice::from_ref(last), look)?) {
-        (Step::Key(key), Some(_)) if matches!(new, NewValue::Null) && !path.strict => {
+        (JsonStep::Key(key), Some(_)) if matches!(new, NewValue::Null) && !path.strict => {
             without(text, parent, key, look)
         }
         (_, Some(found)) => Ok(replaced(text, found, new.text())),
-        (Step::Key(key), None) if parent.kind == Kind::Object && !path.strict => match new {
+        (JsonStep::Key(key), None) if parent.kind == Kind::Object && !path.strict => match new {
             NewValue::Null => Ok(text.to_owned()),
             NewValue::Json(new) => {
                 let mut member = String::new();
@@ -67,7 +67,7 @@ fn append(
     root: Node<'_>,
     path: &Path,
     new: NewValue<'_>,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<String, SqlError> {
     match root.at(&path.steps, look)? {
         Some(array) if array.kind == Kind::Array => Ok(with_item(text, array, new.text())),
@@ -75,7 +75,7 @@ fn append(
         Some(_) => Ok(text.to_owned()),
         None => {
             // Lax, an array is made of the value.
-            let Some((Step::Key(key), before)) = path.steps.split_last() else {
+            let Some((JsonStep::Key(key), before)) = path.steps.split_last() else {
                 return missing(text, path);
             };
             let parent =
@@ -105,7 +105,12 @@ fn with_item(text: &str, container: Node<'_>, item: &str) -> String {
 }
 
 /// The object without a member, and without the comma that came with it.
-fn without(text: &str, object: Node<'_>, key: &str, look: Look<'_>) -> Result<String, SqlError> {
+fn without(
+    text: &str,
+    object: Node<'_>,
+    key: &str,
+    look: CancelCheck<'_>,
+) -> Result<String, SqlError> {
     let mut end_of_last = None;
     let mut members = object.members(look);
     while let Some(member) = members.next().transpose()? {

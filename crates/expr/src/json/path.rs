@@ -5,7 +5,7 @@ use types::{SqlError, msg};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum JsonStep {
     /// The member of an object; case counts.
     Key(String),
     /// The element of an array, from 0.
@@ -18,7 +18,7 @@ pub struct Path {
     pub strict: bool,
     /// JSON_MODIFY's `append`.
     pub append: bool,
-    pub steps: Vec<Step>,
+    pub steps: Vec<JsonStep>,
 }
 
 impl Path {
@@ -73,7 +73,7 @@ impl Reader<'_> {
         SqlError::of(msg::JSON_PATH_SYNTAX, [&found, &place])
     }
 
-    fn steps(&mut self) -> Result<Vec<Step>, ()> {
+    fn steps(&mut self) -> Result<Vec<JsonStep>, ()> {
         if self.peek() != Some('$') {
             return Err(());
         }
@@ -85,11 +85,11 @@ impl Reader<'_> {
                 Some(' ') if self.rest().trim_end().is_empty() => return Ok(steps),
                 Some('.') => {
                     self.at += 1;
-                    steps.push(Step::Key(self.key()?));
+                    steps.push(JsonStep::Key(self.key()?));
                 }
                 Some('[') => {
                     self.at += 1;
-                    steps.push(Step::Index(self.index()?));
+                    steps.push(JsonStep::Index(self.index()?));
                 }
                 Some(_) => return Err(()),
             }

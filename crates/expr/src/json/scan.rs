@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use types::{Look, SqlError, msg};
+use types::{CancelCheck, SqlError, msg};
 
 use super::unescape::unescaped;
-use crate::large::{LARGE, Steps};
+use crate::large::{LARGE, StepCounter};
 
 /// Most levels of nesting.
 const DEPTH: usize = 128;
@@ -51,7 +51,7 @@ impl<'t> Node<'t> {
     ///
     /// # Errors
     /// Only that the statement is to stop.
-    pub fn scalar(&self, look: Look<'_>) -> Result<Option<Cow<'t, str>>, SqlError> {
+    pub fn scalar(&self, look: CancelCheck<'_>) -> Result<Option<Cow<'t, str>>, SqlError> {
         Ok(match self.kind {
             Kind::Null => None,
             Kind::String => Some(unescaped(self.text, look)?),
@@ -60,36 +60,42 @@ impl<'t> Node<'t> {
     }
 
     /// The members of an object; none of anything else.
-    pub fn members(self, look: Look<'_>) -> impl Iterator<Item = Result<Member<'t>, SqlError>> {
-        let mut walk = (self.kind == Kind::Object).then(|| Walk::inside(self, look));
+    pub fn members(
+        self,
+        look: CancelCheck<'_>,
+    ) -> impl Iterator<Item = Result<Member<'t>, SqlError>> {
+        let mut walk = (self.kind == Kind::Object).then(|| JsonWalk::inside(self, look));
         std::iter::from_fn(move || walk.as_mut()?.member().transpose())
     }
 
     /// The elements of an array; none of anything else.
-    pub fn elements(self, look: Look<'_>) -> impl Iterator<Item = Result<Node<'t>, SqlError>> {
-        let mut walk = (self.kind == Kind::Array).then(|| Walk::inside(self, look));
+    pub fn elements(
+        self,
+        look: CancelCheck<'_>,
+    ) -> impl Iterator<Item = Result<Node<'t>, SqlError>> {
+        let mut walk = (self.kind == Kind::Array).then(|| JsonWalk::inside(self, look));
         std::iter::from_fn(move || walk.as_mut()?.element().transpose())
     }
 }
 
 /// A walk through a checked text: it need not look for errors.
-pub struct Walk<'t, 'l> {
+pub struct JsonWalk<'t, 'l> {
     text: &'t str,
     at: usize,
     /// Where `text` begins in the whole.
     base: usize,
-    steps: Steps<'l>,
+    steps: StepCounter<'l>,
 }
 
-impl<'t, 'l> Walk<'t, 'l> {
-    fn inside(node: Node<'t>, look: Look<'l>) -> Walk<'t, 'l> {
-        Walk { text: node.text, at: 1, base: node.at, steps: Steps::new(look) }
+impl<'t, 'l> JsonWalk<'t, 'l> {
+    fn inside(node: Node<'t>, look: CancelCheck<'l>) -> JsonWalk<'t, 'l> {
+        JsonWalk { text: node.text, at: 1, base: node.at, steps: StepCounter::new(look) }
     }
 
     /// Goes on in the whole text at a place within an object or array, before one of its items or
     /// its end.
-    pub fn resume(text: &'t str, at: usize, look: Look<'l>) -> Walk<'t, 'l> {
-        Walk { text, at, base: 0, steps: Steps::new(look) }
+    pub fn resume(text: &'t str, at: usize, look: CancelCheck<'l>) -> JsonWalk<'t, 'l> {
+        JsonWalk { text, at, base: 0, steps: StepCounter::new(look) }
     }
 
     /// Where it is in the whole.
@@ -228,22 +234,22 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// The object or array that a text is; a scalar is no document. Error: 13609.
-pub fn parse<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
+pub fn parse<'t>(text: &'t str, look: CancelCheck<'_>) -> Result<Node<'t>, SqlError> {
     let node = parse_any(text, look)?;
     if node.is_container() { Ok(node) } else { Err(malformed(text, node.at)) }
 }
 
 /// The value that a text is. Error: 13609, with the character at fault and its place, counted from
 /// 0.
-pub fn parse_any<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
-    let mut check = Check { text, at: 0, counted: 0, steps: Steps::new(look) };
+pub fn parse_any<'t>(text: &'t str, look: CancelCheck<'_>) -> Result<Node<'t>, SqlError> {
+    let mut check = Check { text, at: 0, counted: 0, steps: StepCounter::new(look) };
     let found = check.value(0).and_then(|()| {
         check.blanks()?;
         if check.at == text.len() { Ok(()) } else { Err(check.fault()) }
     });
     match found {
-        Err(Fault::At(at)) => return Err(malformed(text, at)),
-        Err(Fault::Stopped(error)) => return Err(error),
+        Err(ScanFault::At(at)) => return Err(malformed(text, at)),
+        Err(ScanFault::Stopped(error)) => return Err(error),
         Ok(()) => {}
     }
     // It is one value, with blanks around it.
@@ -270,15 +276,15 @@ fn malformed(text: &str, at: usize) -> SqlError {
 }
 
 /// Why a check ended.
-enum Fault {
+enum ScanFault {
     /// The place of a character that must not stand there.
     At(usize),
     Stopped(SqlError),
 }
 
-impl From<SqlError> for Fault {
-    fn from(error: SqlError) -> Fault {
-        Fault::Stopped(error)
+impl From<SqlError> for ScanFault {
+    fn from(error: SqlError) -> ScanFault {
+        ScanFault::Stopped(error)
     }
 }
 
@@ -288,17 +294,17 @@ struct Check<'t, 'l> {
     at: usize,
     /// Up to where it has told what it did.
     counted: usize,
-    steps: Steps<'l>,
+    steps: StepCounter<'l>,
 }
 
 impl Check<'_, '_> {
-    fn fault(&self) -> Fault {
-        Fault::At(self.at)
+    fn fault(&self) -> ScanFault {
+        ScanFault::At(self.at)
     }
 
     /// Tells what was read.
     #[inline]
-    fn count(&mut self) -> Result<(), Fault> {
+    fn count(&mut self) -> Result<(), ScanFault> {
         if self.at - self.counted >= 1 << 10 {
             self.steps.step(self.at - self.counted)?;
             self.counted = self.at;
@@ -310,7 +316,7 @@ impl Check<'_, '_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn blanks(&mut self) -> Result<(), Fault> {
+    fn blanks(&mut self) -> Result<(), ScanFault> {
         while self.peek().is_some_and(is_blank) {
             self.at += 1;
             self.count()?;
@@ -318,7 +324,7 @@ impl Check<'_, '_> {
         Ok(())
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+    fn expect(&mut self, byte: u8) -> Result<(), ScanFault> {
         self.blanks()?;
         if self.peek() != Some(byte) {
             return Err(self.fault());
@@ -327,7 +333,7 @@ impl Check<'_, '_> {
         Ok(())
     }
 
-    fn value(&mut self, depth: usize) -> Result<(), Fault> {
+    fn value(&mut self, depth: usize) -> Result<(), ScanFault> {
         self.blanks()?;
         self.count()?;
         match self.peek() {
@@ -354,8 +360,8 @@ impl Check<'_, '_> {
     fn list(
         &mut self,
         close: u8,
-        mut item: impl FnMut(&mut Self) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut item: impl FnMut(&mut Self) -> Result<(), ScanFault>,
+    ) -> Result<(), ScanFault> {
         self.at += 1;
         self.blanks()?;
         if self.peek() == Some(close) {
@@ -376,7 +382,7 @@ impl Check<'_, '_> {
         }
     }
 
-    fn word(&mut self, word: &str) -> Result<(), Fault> {
+    fn word(&mut self, word: &str) -> Result<(), ScanFault> {
         for byte in word.bytes() {
             if self.peek() != Some(byte) {
                 return Err(self.fault());
@@ -386,7 +392,7 @@ impl Check<'_, '_> {
         Ok(())
     }
 
-    fn string(&mut self) -> Result<(), Fault> {
+    fn string(&mut self) -> Result<(), ScanFault> {
         self.at += 1;
         loop {
             self.count()?;
@@ -420,7 +426,7 @@ impl Check<'_, '_> {
         }
     }
 
-    fn digits(&mut self) -> Result<(), Fault> {
+    fn digits(&mut self) -> Result<(), ScanFault> {
         if !self.peek().is_some_and(|b| b.is_ascii_digit()) {
             return Err(self.fault());
         }
@@ -431,7 +437,7 @@ impl Check<'_, '_> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), Fault> {
+    fn number(&mut self) -> Result<(), ScanFault> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }

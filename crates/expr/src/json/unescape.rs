@@ -4,15 +4,15 @@
 
 use std::borrow::Cow;
 
-use types::{Look, SqlError, units};
+use types::{CancelCheck, SqlError, units};
 
-use crate::large::Steps;
+use crate::large::StepCounter;
 
 /// The text of a quoted and checked string.
-pub fn unescaped<'t>(quoted: &'t str, look: Look<'_>) -> Result<Cow<'t, str>, SqlError> {
+pub fn unescaped<'t>(quoted: &'t str, look: CancelCheck<'_>) -> Result<Cow<'t, str>, SqlError> {
     let inner = quoted.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(quoted);
     let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else { return Ok(inner.into()) };
-    let mut steps = Steps::new(look);
+    let mut steps = StepCounter::new(look);
     let mut out = String::with_capacity(inner.len());
     out.push_str(&inner[..first]);
     let mut rest = &inner[first..];

@@ -1,15 +1,15 @@
 //! SQL values as JSON text, as FOR JSON, JSON_OBJECT and JSON_MODIFY write them.
 
-use crate::large::{LARGE, Steps};
+use crate::large::{LARGE, StepCounter};
 use types::convert::{Mode, convert};
 use types::look::pieces;
-use types::{DataType, Len, Look, SqlError, Value};
+use types::{CancelCheck, DataType, Len, SqlError, Value};
 
 /// Appends a quoted string.
 ///
 /// # Errors
 /// Only that the statement is to stop.
-pub fn write_string(text: &str, out: &mut String, look: Look<'_>) -> Result<(), SqlError> {
+pub fn write_string(text: &str, out: &mut String, look: CancelCheck<'_>) -> Result<(), SqlError> {
     out.push('"');
     for piece in pieces(text, look) {
         let piece = piece?;
@@ -65,7 +65,7 @@ pub fn value_text(
     ty: DataType,
     json: bool,
     out: &mut String,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<(), SqlError> {
     let (value, ty) = match ty {
         DataType::SqlVariant => {
@@ -129,13 +129,13 @@ const fn values() -> [u8; 256] {
 ///
 /// # Errors
 /// Only that the statement is to stop.
-pub fn from_base64(text: &str, look: Look<'_>) -> Result<Option<Vec<u8>>, SqlError> {
+pub fn from_base64(text: &str, look: CancelCheck<'_>) -> Result<Option<Vec<u8>>, SqlError> {
     let digits = text.trim_end_matches('=');
     if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
         return Ok(None);
     }
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let mut steps = Steps::new(look);
+    let mut steps = StepCounter::new(look);
     for chunk in digits.as_bytes().chunks(4) {
         steps.step(4)?;
         let mut whole = 0u32;

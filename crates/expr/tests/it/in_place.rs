@@ -2,7 +2,10 @@
 
 use ringwood_expr as expr;
 
-use expr::{CompareExpr, Constant, ConvertExpr, Expr, InListExpr, InPlace, Manner, Pred, Told};
+use expr::{
+    CompareExpr, ConditionResult, Constant, ConvertExpr, ErrorRules, Expr, InListExpr, InPlace,
+    Pred,
+};
 use syntax::ast::CompareOp;
 use types::{Collation, ColumnType, DataType, Len, Mode, RowLayout, Value};
 
@@ -61,9 +64,9 @@ fn tells(layout: &RowLayout, row: &[u8], pred: &Pred) -> bool {
         return false;
     };
     match test.tell(layout, row) {
-        Told::True => assert!(truth, "{pred:?} of {values:?}"),
-        Told::NotTrue => assert!(!truth, "{pred:?} of {values:?}"),
-        Told::Nothing => return false,
+        ConditionResult::True => assert!(truth, "{pred:?} of {values:?}"),
+        ConditionResult::NotTrue => assert!(!truth, "{pred:?} of {values:?}"),
+        ConditionResult::Nothing => return false,
     }
     true
 }
@@ -184,7 +187,7 @@ fn whole_numbers_are_compared_whatever_their_size() {
         for (slot, from) in types.iter().enumerate() {
             for to in &types[slot..] {
                 let operand = Expr::Col(slot as u32);
-                let (from, to, manner) = (*from, *to, Manner::default());
+                let (from, to, manner) = (*from, *to, ErrorRules::default());
                 let (style, mode, or_null) = (0, Mode::Implicit, false);
                 let wider =
                     ConvertExpr { operand, from, to, style, mode, or_null, manner, collation };
@@ -212,7 +215,8 @@ fn whole_numbers_are_compared_whatever_their_size() {
                         let test = InPlace::of(&pred, &layout, &columns, env)
                             .expect("a column and a constant");
                         let truth = pred.is_true(&values, env).unwrap();
-                        let want = if truth { Told::True } else { Told::NotTrue };
+                        let want =
+                            if truth { ConditionResult::True } else { ConditionResult::NotTrue };
                         assert_eq!(test.tell(&layout, &row), want, "{pred:?} of {values:?}");
                         told += 1;
                     }
@@ -223,7 +227,7 @@ fn whole_numbers_are_compared_whatever_their_size() {
     assert!(told > 5_000, "{told}");
     // A narrower one may fail.
     let (operand, from, to, manner) =
-        (Expr::Col(3), DataType::Int, DataType::Bit, Manner::default());
+        (Expr::Col(3), DataType::Int, DataType::Bit, ErrorRules::default());
     let (style, mode, or_null) = (0, Mode::Implicit, false);
     let narrower = ConvertExpr { operand, from, to, style, mode, or_null, manner, collation };
     let (left, right, op) =
@@ -259,16 +263,16 @@ fn parts_are_tested_in_their_order() {
     };
     let number = |n: i32| compare(2, CompareOp::Equal, &Value::Int(n), Collation::DEFAULT);
     let unknown = || compare(1, CompareOp::Equal, &Value::str("a"), Collation::DEFAULT);
-    assert_eq!(of(vec![number(1), number(1)]), Some(Told::True));
-    assert_eq!(of(vec![number(2), other(CompareOp::Equal)]), Some(Told::NotTrue));
-    assert_eq!(of(vec![number(1), other(CompareOp::Equal)]), Some(Told::Nothing));
+    assert_eq!(of(vec![number(1), number(1)]), Some(ConditionResult::True));
+    assert_eq!(of(vec![number(2), other(CompareOp::Equal)]), Some(ConditionResult::NotTrue));
+    assert_eq!(of(vec![number(1), other(CompareOp::Equal)]), Some(ConditionResult::Nothing));
     assert_eq!(of(vec![other(CompareOp::Equal), number(2)]), None);
     // What follows is asked where this one is unknown, as AND does.
-    assert_eq!(of(vec![unknown(), other(CompareOp::Equal)]), Some(Told::Nothing));
-    assert_eq!(of(vec![unknown(), number(1)]), Some(Told::NotTrue));
+    assert_eq!(of(vec![unknown(), other(CompareOp::Equal)]), Some(ConditionResult::Nothing));
+    assert_eq!(of(vec![unknown(), number(1)]), Some(ConditionResult::NotTrue));
     assert_eq!(
         of(vec![Pred::And(vec![number(1), other(CompareOp::Less)]), number(2)]),
-        Some(Told::Nothing)
+        Some(ConditionResult::Nothing)
     );
 }
 

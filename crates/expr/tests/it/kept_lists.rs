@@ -12,15 +12,15 @@ use types::{Collation, Dialect, SqlError, Value};
 
 /// A run with variables that counts how often they are read.
 #[derive(Default)]
-struct Run {
+struct CountingRun {
     variables: Vec<Value>,
     reads: Cell<usize>,
     lists: Vec<KeptList>,
 }
 
-impl Run {
-    fn of(variables: Vec<Value>) -> Run {
-        Run { variables, lists: vec![KeptList::default()], ..Run::default() }
+impl CountingRun {
+    fn of(variables: Vec<Value>) -> CountingRun {
+        CountingRun { variables, lists: vec![KeptList::default()], ..CountingRun::default() }
     }
 }
 
@@ -28,7 +28,7 @@ fn nothing<T>() -> Result<T, SqlError> {
     Err(SqlError::internal("a list asked for what no statement has here"))
 }
 
-impl Env for Run {
+impl Env for CountingRun {
     fn var(&self, slot: usize) -> Value {
         self.var_ref(slot).cloned().unwrap_or(Value::Null)
     }
@@ -119,7 +119,8 @@ fn the_variables_are_read_once_and_the_answers_are_those_of_comparing() {
         for negated in [false, true] {
             let count = variables.len();
             let other = variables[1].clone();
-            let (mut kept, mut compared) = (Run::of(variables.clone()), Run::of(variables.clone()));
+            let (mut kept, mut compared) =
+                (CountingRun::of(variables.clone()), CountingRun::of(variables.clone()));
             let looked_up = list(count, other.clone(), negated, true);
             let one_by_one = list(count, other, negated, false);
             for value in rows {

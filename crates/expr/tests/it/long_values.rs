@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use ringwood_expr as expr;
 
 use expr::functions::{ArgRule, CallCx, Function, all, required, result_type};
-use expr::large::Held;
+use expr::large::HeldMemory;
 use expr::random::Random;
 use expr::{Env, QuantifiedExpr, Routine, SubRef};
 use types::{Collation, DataType, Dialect, Len, SqlError, Value};
@@ -22,7 +22,7 @@ const LONG: usize = 2 << 20;
 const BETWEEN: usize = 256 << 10;
 
 /// A run that counts the questions, and says stop at one of them.
-struct Watched {
+struct WatchedRun {
     looks: Cell<usize>,
     stop_at: usize,
 }
@@ -35,7 +35,7 @@ fn nothing<T>() -> Result<T, SqlError> {
     Err(SqlError::internal("a function asked for what no statement has here"))
 }
 
-impl Env for Watched {
+impl Env for WatchedRun {
     fn var(&self, _: usize) -> Value {
         Value::Null
     }
@@ -261,13 +261,13 @@ fn run(
     let function = required(name).expect(name);
     let exprs: Vec<_> = args.iter().cloned().map(expr::Expr::Const).collect();
     let ty = result_type(function, types, &exprs, Collation::DEFAULT).expect(name);
-    let mut watched = Watched { looks: Cell::new(0), stop_at };
+    let mut watched = WatchedRun { looks: Cell::new(0), stop_at };
     let mut cx = CallCx {
         rt: &mut watched,
         ty,
         types,
         collation: Collation::DEFAULT,
-        made: Held::default(),
+        made: HeldMemory::default(),
     };
     let result = (function.eval)(args, &mut cx);
     (result, watched.looks.get())

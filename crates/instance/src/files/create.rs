@@ -7,7 +7,7 @@ use crate::file_errors::{cannot_create, cannot_create_file};
 use crate::file_specs::{NewFile, NewFiles};
 use crate::open_error::OpenError;
 use crate::permit::PermitReach;
-use catalog::Growth;
+use catalog::GrowthSetting;
 use catalog::clock;
 use catalog::db::Db;
 use catalog::registry::{DbEntry, FileEntry};
@@ -223,7 +223,7 @@ impl InstanceCore {
             filegroup: u16::from(!log),
             size: if log { SYSTEM_LOG } else { SYSTEM_DATA },
             max_size: None,
-            growth: Growth::Bytes(SYSTEM_GROWTH),
+            growth: GrowthSetting::Bytes(SYSTEM_GROWTH),
             log,
         };
         let files = match before {
@@ -248,7 +248,7 @@ impl InstanceCore {
         };
         let settings = DbSettings {
             create_date: clock::now_parts(),
-            log_growth: Growth::Bytes(SYSTEM_GROWTH),
+            log_growth: GrowthSetting::Bytes(SYSTEM_GROWTH),
             log_min_size: SYSTEM_LOG,
             ..DbSettings::default()
         };
@@ -261,11 +261,11 @@ impl InstanceCore {
     }
 }
 
-pub fn data_growth(growth: Growth) -> FileGrowth {
+pub fn data_growth(growth: GrowthSetting) -> FileGrowth {
     match growth {
-        Growth::Bytes(0) | Growth::Percent(0) => FileGrowth::None,
-        Growth::Bytes(n) => FileGrowth::Bytes(n),
-        Growth::Percent(p) => FileGrowth::Percent(p),
+        GrowthSetting::Bytes(0) | GrowthSetting::Percent(0) => FileGrowth::None,
+        GrowthSetting::Bytes(n) => FileGrowth::Bytes(n),
+        GrowthSetting::Percent(p) => FileGrowth::Percent(p),
     }
 }
 

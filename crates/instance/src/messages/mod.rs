@@ -12,11 +12,11 @@ use catalog::systables::SysTable;
 use catalog::{Db, errors};
 use session::state::SessionCore;
 use txn::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::{SqlError, Value, msg};
 
 /// The lock that whoever changes messages holds. Schemas' own ids are small.
-const LOCK: What = What::Schema(u32::MAX - 2);
+const LOCK: LockTarget = LockTarget::Schema(u32::MAX - 2);
 
 /// The engine's own messages, in the order of their numbers.
 pub fn own() -> &'static [Message] {

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use access::ReadMode;
 use catalog::change::DdlChange;
-use catalog::db::Open;
+use catalog::db::OpenStorage;
 use catalog::security::store::{self, grant_row, member_row, owner_row, principal_row};
 use catalog::security::{Class, FIRST_USER, Grant, Principal, Scope, Securable, Security};
 use catalog::systables::SysTable;
 use catalog::{Db, MODEL, TableDef, errors};
 use txn::LockMode;
-use txn::locks::What;
+use txn::locks::LockTarget;
 use types::{SqlError, Value, msg};
 
 use crate::catalog_locks::{hold_object, lock_schema};
 use session::state::SessionCore;
 
 /// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
-const LOCK: What = What::Schema(u32::MAX);
+const LOCK: LockTarget = LockTarget::Schema(u32::MAX);
 
 /// model has no objects and users of its own: new databases would not get them.
 ///
@@ -36,7 +36,7 @@ pub fn check_not_model(db: &Db) -> Result<(), SqlError> {
 pub struct SecurityChange<'a> {
     pub core: &'a mut SessionCore,
     db: Arc<Db>,
-    open: Arc<Open>,
+    open: Arc<OpenStorage>,
     security: Arc<Security>,
 }
 

@@ -8,7 +8,7 @@ use crate::results::{Results, StudyResult, larger_is_better};
 
 /// What many comparisons found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FindingCounts {
     /// No difference.
     pub none: usize,
     /// B slower.
@@ -76,9 +76,9 @@ pub fn deal_many(
     rounds: usize,
     slower: f64,
     seed: u64,
-) -> Result<Found, LabError> {
+) -> Result<FindingCounts, LabError> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut found = Found::default();
+    let mut found = FindingCounts::default();
     for _ in 0..comparisons {
         match deal(results, rounds, slower, &mut random)?.finding {
             Finding::NoDifference => found.none += 1,

@@ -3,7 +3,7 @@
 //! round. Both repeat short steps as often: as the calibration round of the first run found.
 
 use crate::machine::utc_now;
-use crate::results::{Origin, Results};
+use crate::results::{Results, ResultsOrigin};
 use crate::{LabError, report};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -80,12 +80,12 @@ impl Interleave {
         }
         std::fs::write(out.join(REQUEST), serde_json::to_string_pretty(self)?)?;
         let begun = utc_now();
-        let origin = Origin {
+        let origin = ResultsOrigin {
             interleaved: format!("{begun}, seed {}", self.seed),
             begun,
             command: command.into(),
             seed: Some(self.seed),
-            ..Origin::default()
+            ..ResultsOrigin::default()
         };
         Ok(SIDES.map(|_| Results { origin: origin.clone(), ..Results::default() }))
     }
@@ -175,7 +175,7 @@ fn rounds_of(results: &Results) -> usize {
 /// measured the device counts.
 fn add(sum: &mut Results, new: Results, round: usize) {
     if sum.studies.is_empty() {
-        let origin = Origin { commit: new.origin.commit.clone(), ..sum.origin.clone() };
+        let origin = ResultsOrigin { commit: new.origin.commit.clone(), ..sum.origin.clone() };
         *sum = Results { origin, studies: vec![], ..new.clone() };
     }
     for study in new.studies {

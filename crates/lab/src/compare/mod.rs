@@ -22,7 +22,7 @@ mod text;
 pub use text::terminal;
 
 use crate::LabError;
-use crate::results::{Cell, Origin, Results, StudyResult, larger_is_better};
+use crate::results::{Cell, Results, ResultsOrigin, StudyResult, larger_is_better};
 use serde::{Deserialize, Serialize};
 use stats::Shift;
 
@@ -111,9 +111,9 @@ pub struct Comparison {
     /// Whether the two were measured in turns.
     pub interleaved: bool,
     /// Where A comes from.
-    pub a: Origin,
+    pub a: ResultsOrigin,
     /// Where B comes from.
-    pub b: Origin,
+    pub b: ResultsOrigin,
     /// The studies that both have.
     pub studies: Vec<ComparedStudy>,
     /// Slower where anything is slower, else faster where anything is faster.

@@ -1,7 +1,7 @@
 //! What a comparison promises: one build is told from itself in at most four of a hundred
 //! comparisons, and a slowdown of 5 % is found, on made-up noise and on recorded runs.
 
-use super::check::{Found, deal_many};
+use super::check::{FindingCounts, deal_many};
 use super::interleave::Interleave;
 use super::*;
 use crate::report;
@@ -72,7 +72,11 @@ fn one_build_is_not_told_from_itself_and_five_percent_are_found() {
 fn too_few_rounds_say_so() {
     let results = made_up(40, 4, 0.001, 2);
     let few = deal_many(&results, 20, 6, 1.5, 3).unwrap();
-    assert_eq!(few, Found { too_few: 20, ..Found::default() }, "however large the difference");
+    assert_eq!(
+        few,
+        FindingCounts { too_few: 20, ..FindingCounts::default() },
+        "however large the difference"
+    );
     assert_eq!(deal_many(&results, 20, 7, 1.5, 3).unwrap().slower, 20);
     let error = deal_many(&results, 1, 21, 1.0, 3).unwrap_err().to_string();
     assert!(error.contains("has 40 rounds: a comparison of 21 rounds takes 42"), "{error}");
@@ -82,7 +86,7 @@ fn too_few_rounds_say_so() {
 #[test]
 fn the_cell_that_is_slower_is_named() {
     let a = Results {
-        origin: Origin { interleaved: "x".into(), ..Origin::default() },
+        origin: ResultsOrigin { interleaved: "x".into(), ..ResultsOrigin::default() },
         ..made_up(16, 3, 0.01, 4)
     };
     let mut b = Results { origin: a.origin.clone(), ..made_up(16, 3, 0.01, 5) };

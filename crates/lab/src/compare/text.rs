@@ -2,10 +2,10 @@
 
 use super::{Comparison, Difference, ERROR, Finding};
 use crate::report::{figure, table};
-use crate::results::Origin;
+use crate::results::ResultsOrigin;
 use std::fmt::Write;
 
-fn side(name: &str, origin: &Origin) -> String {
+fn side(name: &str, origin: &ResultsOrigin) -> String {
     let known = |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
     format!(
         "{name}: commit {}, {}, {}\n",

@@ -8,13 +8,13 @@ use super::normalised;
 use super::position::position;
 use super::rounds::Rounds;
 use crate::results::{
-    ClaimResult, Io, RoundsResult, StepResult, StepWait, StudyResult, Verdict, Wait, WaitShare,
+    ClaimResult, Io, LevelWait, RoundsResult, StepResult, StepWait, StudyResult, Verdict, WaitShare,
 };
-use crate::study::{Printed, PublishedWait, Study};
+use crate::study::{PrintedFigure, PublishedWait, Study};
 use targets::work::Counters;
 
 /// What does not come from the runs themselves.
-pub struct About {
+pub struct RunFacts {
     /// Name of the scale.
     pub scale: &'static str,
     /// Name of the target.
@@ -38,7 +38,7 @@ pub struct About {
 }
 
 /// The result of one study on one target and device.
-pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult {
+pub fn assemble(study: &Study, about: &RunFacts, journal: &Journal) -> StudyResult {
     let mut records: Vec<&RunRecord> =
         journal.of(study.name, &about.target, &about.device).collect();
     // Pairs are made by round, whatever order the rounds' runs had; arms in the study's order.
@@ -100,7 +100,7 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
 }
 
 /// How the runs were made, in words.
-fn conduct(study: &Study, about: &About) -> Vec<String> {
+fn conduct(study: &Study, about: &RunFacts) -> Vec<String> {
     let mut said = vec![format!("order of runs balanced over the rounds, seed {}", about.seed)];
     if study.arms.iter().any(|a| a.config.keep) {
         said.push(match about.fresh_every {
@@ -119,7 +119,7 @@ fn conduct(study: &Study, about: &About) -> Vec<String> {
 
 /// After how many rounds the databases of a study are made again: those that are not kept are each
 /// time.
-fn fresh_every(study: &Study, about: &About) -> usize {
+fn fresh_every(study: &Study, about: &RunFacts) -> usize {
     if study.arms.iter().any(|a| a.config.keep) { about.fresh_every.max(1) } else { 1 }
 }
 
@@ -171,7 +171,7 @@ fn counters(result: &mut StudyResult, records: &[&RunRecord]) {
         }
     }
     for (factor, level, sum) in sums {
-        result.waits.extend(sum.waits.into_iter().map(|w| Wait {
+        result.waits.extend(sum.waits.into_iter().map(|w| LevelWait {
             factor: factor.clone(),
             level: level.clone(),
             wait_type: w.wait_type,
@@ -208,11 +208,11 @@ fn published_waits(study: &Study, device: &str) -> Vec<WaitShare> {
 fn publish(result: &mut StudyResult, study: &Study) {
     for cell in &mut result.cells {
         match study.printed(&result.device, &cell.factor, &cell.level, &cell.measure) {
-            Some(Printed::Figure(value, unit)) => {
+            Some(PrintedFigure::Figure(value, unit)) => {
                 cell.published = Some(value);
                 cell.published_unit = (unit != cell.unit).then(|| unit.to_owned());
             }
-            Some(Printed::Ratio(ratio)) => cell.published_ratio = Some(ratio),
+            Some(PrintedFigure::Ratio(ratio)) => cell.published_ratio = Some(ratio),
             None => {}
         }
     }
@@ -381,7 +381,7 @@ fn from_cells(result: &StudyResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::journal::{Measured, StepRecord};
+    use crate::frame::journal::{MeasuredFigure, StepRecord};
     use crate::study::{CellRef, Claim};
     use std::collections::BTreeMap;
     use targets::work::late::{LATE, REQUESTS};
@@ -439,7 +439,11 @@ mod tests {
                 let record = RunRecord {
                     round,
                     factor: "f".into(),
-                    measured: vec![Measured { level: level.into(), figure, ..Measured::default() }],
+                    measured: vec![MeasuredFigure {
+                        level: level.into(),
+                        figure,
+                        ..MeasuredFigure::default()
+                    }],
                     counters: Counters {
                         counts: counts.map(|(name, n)| (name.to_owned(), n)).into(),
                         ..Counters::default()

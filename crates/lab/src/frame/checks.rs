@@ -26,16 +26,16 @@ pub(super) fn broken(checks: &[Check], round: &[&RunRecord]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::journal::Measured;
+    use crate::frame::journal::MeasuredFigure;
     use crate::study::Scale;
     use targets::work::Figure;
 
     /// A run of vlf-count in which each step changed VLF so often.
     fn run(level: &str, changes: f64) -> RunRecord {
-        let measured = ["insert", "update", "delete"].map(|measure| Measured {
+        let measured = ["insert", "update", "delete"].map(|measure| MeasuredFigure {
             level: level.into(),
             figure: Figure::named(&format!("{measure}, VLF changes"), "changes", changes),
-            ..Measured::default()
+            ..MeasuredFigure::default()
         });
         RunRecord {
             factor: "VLFs".into(),

@@ -4,21 +4,21 @@
 //! no study and no target.
 
 use super::checks;
-use super::journal::{Calibration, Journal, Measured, RunRecord, Single, StepRecord};
+use super::journal::{Calibration, Journal, MeasuredFigure, RunRecord, SingleRepeat, StepRecord};
 use super::late::is_marked;
 use super::order::{balanced, seed_of};
 use super::progress::Progress;
-use super::repeats::{Repeats, Times, is_repeated, level_of};
+use super::repeats::{RepeatCount, Repeats, is_repeated, level_of};
 use super::rounds::Rounds;
-use super::steps::{self, Done};
+use super::steps::{self, DoneStep};
 use crate::LabError;
 use crate::machine::ProcessorTimes;
 use crate::results::larger_is_better;
-use crate::study::{Arm, Step, Study};
+use crate::study::{Arm, Study, StudyStep};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use targets::work::{Figure, Work};
-use targets::{Place, Target, processors};
+use targets::{Target, TargetPlace, processors};
 
 /// One study on one target and device.
 pub struct Job<'a> {
@@ -29,7 +29,7 @@ pub struct Job<'a> {
     /// The engine.
     pub target: &'a mut dyn Target,
     /// Where it works.
-    pub place: Place,
+    pub place: TargetPlace,
     /// As results name the device.
     pub device: String,
     /// Rounds.
@@ -214,12 +214,15 @@ impl Job<'_> {
         record: &mut RunRecord,
         repeats: Option<&Repeats>,
         fresh: bool,
-    ) -> Result<Vec<Single>, LabError> {
+    ) -> Result<Vec<SingleRepeat>, LabError> {
         let mut singles = Vec::new();
         // Before the engine begins: its threads and processes have the limit then.
         let _limit = arm.config.processors.map(processors::limit).transpose()?;
-        let place =
-            Place { device: self.place.device.part(arm.on.part()), fresh, ..self.place.clone() };
+        let place = TargetPlace {
+            device: self.place.device.part(arm.on.part()),
+            fresh,
+            ..self.place.clone()
+        };
         match self.target.set_up(&place, &arm.config) {
             Ok(settings) => record.settings = settings,
             Err(LabError::Unsupported(why)) => {
@@ -228,9 +231,10 @@ impl Job<'_> {
             }
             Err(other) => return Err(other),
         }
-        let mut last = Done::default();
+        let mut last = DoneStep::default();
         for step in &arm.steps {
-            let times = repeats.map_or(Times::Calibrating, |repeats| repeats.times(arm, step));
+            let times =
+                repeats.map_or(RepeatCount::Calibrating, |repeats| repeats.times(arm, step));
             match self.slowed(step, times, &last) {
                 Ok(done) if step.measure.is_some() => {
                     record_step(record, arm, step, &done);
@@ -258,7 +262,12 @@ impl Job<'_> {
     }
 
     /// The step, made slower where a test asks for it: the time is spent, and counts.
-    fn slowed(&mut self, step: &Step, times: Times, last: &Done) -> Result<Done, LabError> {
+    fn slowed(
+        &mut self,
+        step: &StudyStep,
+        times: RepeatCount,
+        last: &DoneStep,
+    ) -> Result<DoneStep, LabError> {
         let begin = Instant::now();
         let mut done = steps::run(self.target, step, times, last)?;
         if step.measure.is_some() && self.slow_down > 0.0 {
@@ -288,24 +297,24 @@ impl Job<'_> {
             .collect();
         if values.len() == parts.len() {
             let figure = Figure::named(name, "s", values.iter().sum());
-            record.measured.push(Measured {
+            record.measured.push(MeasuredFigure {
                 level: arm.level.clone(),
                 figure,
-                ..Measured::default()
+                ..MeasuredFigure::default()
             });
         }
     }
 }
 
 /// What one repeat of a step took that is repeated.
-fn single(arm: &Arm, step: &Step, done: &Done) -> Option<Single> {
+fn single(arm: &Arm, step: &StudyStep, done: &DoneStep) -> Option<SingleRepeat> {
     let seconds = done.single().filter(|_| is_repeated(step))?;
     let measure = step.measure.unwrap_or_default().to_owned();
-    Some(Single { level: level_of(arm, step).to_owned(), measure, seconds })
+    Some(SingleRepeat { level: level_of(arm, step).to_owned(), measure, seconds })
 }
 
 /// Puts a measured step into the record of its run.
-fn record_step(record: &mut RunRecord, arm: &Arm, step: &Step, done: &Done) {
+fn record_step(record: &mut RunRecord, arm: &Arm, step: &StudyStep, done: &DoneStep) {
     let measure = step.measure.unwrap_or_default();
     let level = level_of(arm, step).to_owned();
     record.counters.add(&done.counters);
@@ -320,7 +329,7 @@ fn record_step(record: &mut RunRecord, arm: &Arm, step: &Step, done: &Done) {
         let own = figure.measure == measure && times > 1;
         let (repeats, first) =
             if own { (done.repeats.clone(), done.warm_up) } else { (vec![], None) };
-        Measured { level: level.clone(), figure: figure.clone(), repeats, first }
+        MeasuredFigure { level: level.clone(), figure: figure.clone(), repeats, first }
     }));
 }
 

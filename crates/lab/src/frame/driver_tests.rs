@@ -2,10 +2,10 @@
 //! an interruption.
 
 use super::*;
-use crate::frame::assemble::{About, assemble};
+use crate::frame::assemble::{RunFacts, assemble};
 use crate::frame::journal::Request;
 use crate::machine::Machine;
-use crate::results::{Origin, StudyResult, Verdict};
+use crate::results::{ResultsOrigin, StudyResult, Verdict};
 use crate::study::{CellRef, Claim};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use targets::work::late::{LATE, MODELLED_US, REQUESTS};
 use targets::work::{Config, Counters, Durability, Knob, WaitCount};
 
 /// Each arm takes a second; the second one `slow` times that, give or take a tenth.
-struct Fake {
+struct FakeTarget {
     slow: f64,
     arm: String,
     runs: usize,
@@ -27,13 +27,20 @@ struct Fake {
     late: Vec<usize>,
 }
 
-impl Fake {
-    fn new(slow: f64) -> Fake {
-        Fake { slow, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![], late: vec![] }
+impl FakeTarget {
+    fn new(slow: f64) -> FakeTarget {
+        FakeTarget {
+            slow,
+            arm: String::new(),
+            runs: 0,
+            lasts: usize::MAX,
+            set_ups: vec![],
+            late: vec![],
+        }
     }
 }
 
-impl Target for Fake {
+impl Target for FakeTarget {
     fn name(&self) -> &'static str {
         "fake"
     }
@@ -43,7 +50,7 @@ impl Target for Fake {
     fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
         Ok("nothing")
     }
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         self.arm = config.key.clone();
         self.set_ups.push((config.key.clone(), place.fresh));
         Ok(vec![])
@@ -94,7 +101,7 @@ fn study() -> Study {
     study.arms.truncate(2);
     for (arm, level) in study.arms.iter_mut().zip(["fast", "slow"]) {
         (arm.factor, arm.level, arm.config.key) = ("f", level.into(), level.into());
-        arm.steps = vec![Step::measure("m", Work::Commits(10, Durability::Full))];
+        arm.steps = vec![StudyStep::measure("m", Work::Commits(10, Durability::Full))];
     }
     let cell = |level| CellRef::new("f", level, "m");
     study.claims = vec![Claim::at_most("slow against fast", "m", cell("slow"), cell("fast"), 1.5)];
@@ -105,7 +112,7 @@ fn study() -> Study {
 /// The study on that engine.
 fn job<'a>(
     study: &'a Study,
-    target: &'a mut Fake,
+    target: &'a mut FakeTarget,
     folder: &Path,
     rounds: &Rounds,
     decided: impl Fn(&Journal) -> bool + 'a,
@@ -114,7 +121,7 @@ fn job<'a>(
         study,
         arms: study.arms.iter().collect(),
         target,
-        place: Place {
+        place: TargetPlace {
             folder: folder.into(),
             device: Device::named(REAL, &BTreeMap::new()).unwrap(),
             customers: None,
@@ -143,9 +150,11 @@ fn run(
     let request = Request { runs: rounds.looks()[0], ..Request::default() };
     let mut journal = match resume {
         true => Journal::resume(folder, &request).unwrap(),
-        false => Journal::create(folder, &request, Machine::default(), Origin::default()).unwrap(),
+        false => {
+            Journal::create(folder, &request, Machine::default(), ResultsOrigin::default()).unwrap()
+        }
     };
-    let about = About {
+    let about = RunFacts {
         scale: "tiny",
         target: "fake".into(),
         device: REAL.into(),
@@ -161,7 +170,7 @@ fn run(
         let claims = assemble(&study, &about, journal).claims;
         claims.iter().all(|c| c.verdict != Some(Verdict::Undecided))
     };
-    let mut target = Fake { runs: journal.records.len(), lasts, ..Fake::new(slow) };
+    let mut target = FakeTarget { runs: journal.records.len(), lasts, ..FakeTarget::new(slow) };
     let mut job = job(&study, &mut target, folder, rounds, decided);
     let ran = job.run(&mut journal, &mut Progress::new(false));
     let left = job.left(&journal);
@@ -235,12 +244,12 @@ fn counts_are_those_of_the_step() {
 }
 
 /// Steps of one second each that are repeated until 2.5 s are over.
-fn repeated(slow: f64) -> (Study, Fake) {
+fn repeated(slow: f64) -> (Study, FakeTarget) {
     let mut study = study();
     for arm in &mut study.arms {
         arm.steps = arm.steps.drain(..).map(|step| step.repeated(2.5, vec![])).collect();
     }
-    (study, Fake::new(slow))
+    (study, FakeTarget::new(slow))
 }
 
 #[test]
@@ -249,7 +258,8 @@ fn all_levels_repeat_as_often_as_the_calibration_round_found() {
     let (study, mut target) = repeated(1.2);
     let request = Request::default();
     let mut journal =
-        Journal::create(folder.path(), &request, Machine::default(), Origin::default()).unwrap();
+        Journal::create(folder.path(), &request, Machine::default(), ResultsOrigin::default())
+            .unwrap();
     let rounds = Rounds::fixed(3);
     let mut job = job(&study, &mut target, folder.path(), &rounds, |_| false);
     assert_eq!((job.left(&journal), job.left_to_calibrate(&journal)), (6, 2));
@@ -286,12 +296,12 @@ fn kept_databases_are_made_again_every_so_many_rounds() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let study = study();
-        let mut target = Fake::new(1.0);
+        let mut target = FakeTarget::new(1.0);
         let mut journal = Journal::create(
             folder.path(),
             &Request::default(),
             Machine::default(),
-            Origin::default(),
+            ResultsOrigin::default(),
         )
         .unwrap();
         let rounds = Rounds::fixed(6);
@@ -315,12 +325,12 @@ fn rounds_with_late_runs_are_made_up_for() {
     {
         let folder = tempfile::tempdir().unwrap();
         let study = study();
-        let mut target = Fake { late: late.clone(), ..Fake::new(1.0) };
+        let mut target = FakeTarget { late: late.clone(), ..FakeTarget::new(1.0) };
         let mut journal = Journal::create(
             folder.path(),
             &Request::default(),
             Machine::default(),
-            Origin::default(),
+            ResultsOrigin::default(),
         )
         .unwrap();
         let fixed = Rounds::fixed(6);
@@ -339,9 +349,9 @@ fn a_killed_run_makes_up_for_rounds_too() {
         let study = study();
         let (fixed, request) = (Rounds::fixed(6), Request::default());
         let mut journal =
-            Journal::create(folder.path(), &request, Machine::default(), Origin::default())
+            Journal::create(folder.path(), &request, Machine::default(), ResultsOrigin::default())
                 .unwrap();
-        let mut target = Fake { late: vec![3], lasts, ..Fake::new(1.0) };
+        let mut target = FakeTarget { late: vec![3], lasts, ..FakeTarget::new(1.0) };
         let mut first = job(&study, &mut target, folder.path(), &fixed, |_| false);
         let ran = first.run(&mut journal, &mut Progress::new(false));
         assert_eq!(
@@ -351,7 +361,8 @@ fn a_killed_run_makes_up_for_rounds_too() {
         );
         drop(first);
         let mut journal = Journal::resume(folder.path(), &request).unwrap();
-        let mut target = Fake { late: vec![3], runs: journal.records.len(), ..Fake::new(1.0) };
+        let mut target =
+            FakeTarget { late: vec![3], runs: journal.records.len(), ..FakeTarget::new(1.0) };
         let mut second = job(&study, &mut target, folder.path(), &fixed, |_| false);
         second.run(&mut journal, &mut Progress::new(false)).unwrap();
         assert_eq!(
@@ -366,10 +377,14 @@ fn a_killed_run_makes_up_for_rounds_too() {
 fn two_rounds_have_opposite_orders() {
     let folder = tempfile::tempdir().unwrap();
     let study = study();
-    let mut target = Fake::new(1.0);
-    let mut journal =
-        Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default())
-            .unwrap();
+    let mut target = FakeTarget::new(1.0);
+    let mut journal = Journal::create(
+        folder.path(),
+        &Request::default(),
+        Machine::default(),
+        ResultsOrigin::default(),
+    )
+    .unwrap();
     job(&study, &mut target, folder.path(), &Rounds::fixed(6), |_| false)
         .run(&mut journal, &mut Progress::new(false))
         .unwrap();

@@ -5,7 +5,7 @@
 
 use crate::LabError;
 use crate::machine::Machine;
-use crate::results::Origin;
+use crate::results::ResultsOrigin;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
@@ -43,7 +43,7 @@ pub struct Request {
 
 /// A measured cell of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredFigure {
     /// Level of the factor.
     pub level: String,
     /// The value.
@@ -59,7 +59,7 @@ pub struct Measured {
 
 /// What one repeat of a step took in the calibration round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Single {
+pub struct SingleRepeat {
     /// Level of the factor.
     pub level: String,
     /// The step's measure.
@@ -83,7 +83,7 @@ pub struct Calibration {
     /// Factor of the arm.
     pub factor: String,
     /// Its steps that are repeated.
-    pub steps: Vec<Single>,
+    pub steps: Vec<SingleRepeat>,
     /// Seconds with set-up and tear-down.
     pub seconds: f64,
 }
@@ -130,7 +130,7 @@ pub struct RunRecord {
     /// Place in the order of all runs.
     pub order: usize,
     /// Values.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredFigure>,
     /// What could not be measured, and why.
     pub missing: Vec<(String, String)>,
     /// Waits, I/O and other counts of the measured steps together.
@@ -152,7 +152,7 @@ struct Header {
     request: Request,
     machine: Machine,
     #[serde(default)]
-    origin: Origin,
+    origin: ResultsOrigin,
 }
 
 /// The journal, open for appending.
@@ -161,7 +161,7 @@ pub struct Journal {
     /// Where it ran.
     pub machine: Machine,
     /// When and by what it was begun.
-    pub origin: Origin,
+    pub origin: ResultsOrigin,
     /// Every finished run, in the order in which they ended.
     pub records: Vec<RunRecord>,
     /// What the calibration round found.
@@ -178,7 +178,7 @@ impl Journal {
         folder: &Path,
         request: &Request,
         machine: Machine,
-        origin: Origin,
+        origin: ResultsOrigin,
     ) -> Result<Journal, LabError> {
         let path = path_in(folder);
         let header =
@@ -193,7 +193,7 @@ impl Journal {
     /// else.
     pub fn resume(folder: &Path, request: &Request) -> Result<Journal, LabError> {
         let path = path_in(folder);
-        let Read { header, records, calibrations, length } = read(folder)?;
+        let ReadJournal { header, records, calibrations, length } = read(folder)?;
         if header.request != *request {
             return Err(LabError::Request(format!(
                 "{} was begun with other options: {}",
@@ -216,7 +216,7 @@ impl Journal {
     /// Takes over what an earlier run's calibration round found.
     /// Errors: there is no such run, or it had another scale.
     pub fn calibrate_from(&mut self, folder: &Path, scale: &str) -> Result<(), LabError> {
-        let Read { header, calibrations, .. } = read(folder)?;
+        let ReadJournal { header, calibrations, .. } = read(folder)?;
         if header.request.scale != scale {
             return Err(LabError::Request(format!(
                 "the run in {} had {} scale: its numbers of repeats are not those of {scale} scale",
@@ -292,7 +292,7 @@ impl Journal {
 }
 
 /// What is in a journal, without a line that was cut short.
-struct Read {
+struct ReadJournal {
     header: Header,
     records: Vec<RunRecord>,
     calibrations: Vec<Calibration>,
@@ -300,7 +300,7 @@ struct Read {
     length: u64,
 }
 
-fn read(folder: &Path) -> Result<Read, LabError> {
+fn read(folder: &Path) -> Result<ReadJournal, LabError> {
     let path = path_in(folder);
     let text = std::fs::read_to_string(&path).map_err(|e| {
         LabError::Request(format!("there is nothing to resume in {}: {e}", folder.display()))
@@ -322,7 +322,7 @@ fn read(folder: &Path) -> Result<Read, LabError> {
             records.push(serde_json::from_str(line)?);
         }
     }
-    Ok(Read { header, records, calibrations, length: whole.len() as u64 })
+    Ok(ReadJournal { header, records, calibrations, length: whole.len() as u64 })
 }
 
 fn difference(old: &Request, new: &Request) -> String {
@@ -388,9 +388,13 @@ mod tests {
     #[test]
     fn a_cut_line_is_dropped_and_the_rest_goes_on() {
         let folder = tempfile::tempdir().unwrap();
-        let mut journal =
-            Journal::create(folder.path(), &request(), Machine::default(), Origin::default())
-                .unwrap();
+        let mut journal = Journal::create(
+            folder.path(),
+            &request(),
+            Machine::default(),
+            ResultsOrigin::default(),
+        )
+        .unwrap();
         journal.push(record(0)).unwrap();
         let mut file = File::options().append(true).open(path_in(folder.path())).unwrap();
         file.write_all(b"{\"study\":\"vlf-c").unwrap();
@@ -405,14 +409,18 @@ mod tests {
     fn what_the_calibration_round_found_is_kept_and_can_be_taken_over() {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let create = |folder: &Path| {
-            Journal::create(folder, &request(), Machine::default(), Origin::default())
+            Journal::create(folder, &request(), Machine::default(), ResultsOrigin::default())
         };
         let found = |arm: &str| Calibration {
             study: "vlf-count".into(),
             target: "ringwood".into(),
             device: "real".into(),
             arm: arm.into(),
-            steps: vec![Single { level: arm.into(), measure: "insert".into(), seconds: 0.04 }],
+            steps: vec![SingleRepeat {
+                level: arm.into(),
+                measure: "insert".into(),
+                seconds: 0.04,
+            }],
             ..Calibration::default()
         };
         let mut journal = create(folders[0].path()).unwrap();
@@ -452,8 +460,13 @@ mod tests {
             "{error}"
         );
         drop(
-            Journal::create(folder.path(), &request(), Machine::default(), Origin::default())
-                .unwrap(),
+            Journal::create(
+                folder.path(),
+                &request(),
+                Machine::default(),
+                ResultsOrigin::default(),
+            )
+            .unwrap(),
         );
         let other = Request { runs: 3, ..request() };
         let error = Journal::resume(folder.path(), &other).map(drop).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 
 use super::options::Options;
 use super::progress::duration;
-use crate::study::{Arm, Step, Study};
+use crate::study::{Arm, Study, StudyStep};
 use crate::{LabError, machine, studies};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use targets::work::{LogBlock, Work};
 use targets::{Target, processors};
 
 /// One study on one target and device, before it runs.
-pub(super) struct Planned {
+pub(super) struct PlannedStudy {
     pub study: usize,
     pub target: Box<dyn Target>,
     pub device: Device,
@@ -131,8 +131,9 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
     // Work in T-SQL that a step builds on: without it the step would measure something else.
     let in_t_sql = |arm: &Arm| {
         let of_it = |work: &Work| matches!(work, Work::Tsql(_));
-        let built_on =
-            |s: &Step| (s.measure.is_none() && of_it(&s.work)) || s.repeat.turns.iter().any(of_it);
+        let built_on = |s: &StudyStep| {
+            (s.measure.is_none() && of_it(&s.work)) || s.repeat.turns.iter().any(of_it)
+        };
         arm.steps.iter().any(built_on)
     };
     let speaks = target.speaks_tsql();
@@ -192,7 +193,7 @@ fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError>
     Ok(devices)
 }
 
-pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planned>, LabError> {
+pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<PlannedStudy>, LabError> {
     let names: Vec<String> = if options.targets.is_empty() {
         vec![targets::NAMES[0].into()]
     } else {
@@ -203,7 +204,7 @@ pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planne
             "one server at a time: results are told apart by the target's name".into(),
         ));
     }
-    let mut planned: Vec<Planned> = Vec::new();
+    let mut planned: Vec<PlannedStudy> = Vec::new();
     for (index, study) in chosen.iter().enumerate() {
         for name in &names {
             let of_it = planned.len();
@@ -216,7 +217,7 @@ pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planne
                 }
                 let (arms, left_out) = choose_arms(study, target.as_ref(), &device);
                 let knob = target.knob(study.knob);
-                planned.push(Planned { study: index, target, device, knob, arms, left_out });
+                planned.push(PlannedStudy { study: index, target, device, knob, arms, left_out });
             }
             for planned in planned.iter_mut().skip(of_it).filter(|_| !models.is_empty()) {
                 planned.left_out.push(format!(
@@ -236,7 +237,7 @@ pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planne
 }
 
 /// Scratch folder of a study on a target and device.
-pub(super) fn scratch_folder(out: &Path, study: &Study, planned: &Planned) -> PathBuf {
+pub(super) fn scratch_folder(out: &Path, study: &Study, planned: &PlannedStudy) -> PathBuf {
     let device: String = planned
         .device
         .name()

@@ -3,7 +3,7 @@
 //! it takes late is one estimate for each such pair of rounds, from which the levels and a drift
 //! from the one round to the other cancel.
 
-use super::journal::{Measured, RunRecord};
+use super::journal::{MeasuredFigure, RunRecord};
 use crate::results::{PositionResult, larger_is_better};
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ fn of_pair(one: &[&RunRecord], other: &[&RunRecord]) -> Option<f64> {
 /// The logarithm of what the same arm took late over what it took early: the mean of its times and
 /// rates.
 fn cost_ratio(early: &RunRecord, late: &RunRecord) -> Option<f64> {
-    let of = |m: &Measured| (m.level.clone(), m.figure.measure.clone());
+    let of = |m: &MeasuredFigure| (m.level.clone(), m.figure.measure.clone());
     let logs = early.measured.iter().filter_map(|a| {
         let b = late.measured.iter().find(|b| of(a) == of(b))?;
         let log = (b.figure.value / a.figure.value).ln();
@@ -82,10 +82,10 @@ mod tests {
                 Figure::named("rate", "rows/s", 1.0 / cost),
                 Figure::named("n", "pages", 9.0),
             ];
-            let measured = figures.map(|figure| Measured {
+            let measured = figures.map(|figure| MeasuredFigure {
                 level: arms[arm].into(),
                 figure,
-                ..Measured::default()
+                ..MeasuredFigure::default()
             });
             RunRecord {
                 arm: arms[arm].into(),

@@ -7,8 +7,8 @@
 //! seconds takes fewer. Where a step is repeated, its first repeat warms up and is left out of the
 //! figure, at all levels.
 
-use super::journal::{Calibration, Single};
-use crate::study::{Arm, Step};
+use super::journal::{Calibration, SingleRepeat};
+use crate::study::{Arm, StudyStep};
 use std::collections::BTreeMap;
 
 /// A step is not repeated more often than this, however short it is.
@@ -18,7 +18,7 @@ const EVEN: f64 = 4.0;
 
 /// How often a step is done in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Times {
+pub(super) enum RepeatCount {
     /// Until its least seconds are over: what one takes is to be found out.
     Calibrating,
     /// A number that is known beforehand.
@@ -31,12 +31,12 @@ pub(super) enum Times {
 }
 
 /// Whether a step needs a calibration.
-pub(super) fn is_repeated(step: &Step) -> bool {
+pub(super) fn is_repeated(step: &StudyStep) -> bool {
     step.measure.is_some() && step.repeat.least > 0.0
 }
 
 /// The level under which a step is recorded.
-pub(super) fn level_of<'a>(arm: &'a Arm, step: &'a Step) -> &'a str {
+pub(super) fn level_of<'a>(arm: &'a Arm, step: &'a StudyStep) -> &'a str {
     step.level.unwrap_or(&arm.level)
 }
 
@@ -44,14 +44,14 @@ pub(super) fn level_of<'a>(arm: &'a Arm, step: &'a Step) -> &'a str {
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     /// By factor, level and measure.
-    fixed: BTreeMap<(String, String, String), Times>,
+    fixed: BTreeMap<(String, String, String), RepeatCount>,
 }
 
 impl Repeats {
     /// What follows from the calibration round.
     pub fn of<'a>(arms: &[&Arm], calibrations: impl Iterator<Item = &'a Calibration>) -> Repeats {
         // Of each step of a factor the levels with their seconds.
-        let mut steps: BTreeMap<(String, String), Vec<Single>> = BTreeMap::new();
+        let mut steps: BTreeMap<(String, String), Vec<SingleRepeat>> = BTreeMap::new();
         for calibration in calibrations {
             for single in &calibration.steps {
                 let key = (calibration.factor.clone(), single.measure.clone());
@@ -82,30 +82,30 @@ impl Repeats {
     }
 
     /// How often that step of that arm is done.
-    pub fn times(&self, arm: &Arm, step: &Step) -> Times {
+    pub fn times(&self, arm: &Arm, step: &StudyStep) -> RepeatCount {
         let key = (arm.factor, level_of(arm, step), step.measure.unwrap_or_default());
         let found = self.fixed.get(&(key.0.to_owned(), key.1.to_owned(), key.2.to_owned()));
         // What is not repeated, and what the calibration round could not measure, is done once.
-        found.copied().unwrap_or(Times::Fixed { count: whole(step, 1), warm_up: false })
+        found.copied().unwrap_or(RepeatCount::Fixed { count: whole(step, 1), warm_up: false })
     }
 }
 
 /// The number of repeats of a level whose single repeat takes `seconds`, beside one that takes the
 /// `fastest`.
-fn fixed(step: &Step, seconds: f64, fastest: f64) -> Times {
+fn fixed(step: &StudyStep, seconds: f64, fastest: f64) -> RepeatCount {
     let until =
         |least: f64, one: f64| (least / one).ceil().clamp(1.0, MOST_REPEATS as f64) as usize;
     let common = until(step.repeat.least, fastest);
     if common == 1 {
-        return Times::Fixed { count: whole(step, 1), warm_up: false };
+        return RepeatCount::Fixed { count: whole(step, 1), warm_up: false };
     }
     let most = ((EVEN * step.repeat.least / seconds).floor() as usize)
         .max(until(step.repeat.least, seconds));
-    Times::Fixed { count: whole(step, common.min(most) + 1), warm_up: true }
+    RepeatCount::Fixed { count: whole(step, common.min(most) + 1), warm_up: true }
 }
 
 /// Repeats end with a whole round of turns, which leaves things as the first of them found them.
-fn whole(step: &Step, count: usize) -> usize {
+fn whole(step: &StudyStep, count: usize) -> usize {
     count.next_multiple_of(step.repeat.turns.len().max(1))
 }
 
@@ -114,18 +114,18 @@ mod tests {
     use super::*;
     use targets::work::Work;
 
-    fn arm(level: &str, steps: Vec<Step>) -> Arm {
+    fn arm(level: &str, steps: Vec<StudyStep>) -> Arm {
         let mut arm = crate::studies::all(crate::study::Scale::Tiny).remove(0).arms.remove(0);
         (arm.factor, arm.level, arm.steps) = ("f", level.into(), steps);
         arm
     }
 
-    fn step(turns: usize) -> Step {
-        Step::measure("m", Work::Update).in_turns(0.3, vec![Work::Update; turns])
+    fn step(turns: usize) -> StudyStep {
+        StudyStep::measure("m", Work::Update).in_turns(0.3, vec![Work::Update; turns])
     }
 
     /// The numbers of levels that take that long.
-    fn numbers(turns: usize, seconds: &[f64]) -> Vec<Times> {
+    fn numbers(turns: usize, seconds: &[f64]) -> Vec<RepeatCount> {
         let levels: Vec<String> = (0..seconds.len()).map(|i| i.to_string()).collect();
         let arms: Vec<Arm> = levels.iter().map(|level| arm(level, vec![step(turns)])).collect();
         let calibrations: Vec<Calibration> = levels
@@ -133,7 +133,7 @@ mod tests {
             .zip(seconds)
             .map(|(level, seconds)| Calibration {
                 factor: "f".into(),
-                steps: vec![Single {
+                steps: vec![SingleRepeat {
                     level: level.clone(),
                     measure: "m".into(),
                     seconds: *seconds,
@@ -145,12 +145,12 @@ mod tests {
         arms.iter().map(|arm| repeats.times(arm, &arm.steps[0])).collect()
     }
 
-    fn warm(count: usize) -> Times {
-        Times::Fixed { count, warm_up: true }
+    fn warm(count: usize) -> RepeatCount {
+        RepeatCount::Fixed { count, warm_up: true }
     }
 
-    fn cold(count: usize) -> Times {
-        Times::Fixed { count, warm_up: false }
+    fn cold(count: usize) -> RepeatCount {
+        RepeatCount::Fixed { count, warm_up: false }
     }
 
     #[test]
@@ -174,11 +174,12 @@ mod tests {
 
     #[test]
     fn what_was_not_calibrated_is_done_once() {
-        let arm = arm("x", vec![step(0), Step::measure("n", Work::Update), step(2)]);
+        let arm = arm("x", vec![step(0), StudyStep::measure("n", Work::Update), step(2)]);
         let repeats = Repeats::default();
-        let times: Vec<Times> = arm.steps.iter().map(|step| repeats.times(&arm, step)).collect();
+        let times: Vec<RepeatCount> =
+            arm.steps.iter().map(|step| repeats.times(&arm, step)).collect();
         assert_eq!(times, [cold(1), cold(1), cold(2)]);
         assert!(is_repeated(&arm.steps[0]) && !is_repeated(&arm.steps[1]));
-        assert!(!is_repeated(&Step::prepare(Work::Checkpoint)));
+        assert!(!is_repeated(&StudyStep::prepare(Work::Checkpoint)));
     }
 }

@@ -1,19 +1,19 @@
 //! A run of studies: every study that was planned runs, one after the other. Results are written
 //! after each, so that an interrupted run has a report too.
 
-use super::assemble::{About, assemble};
+use super::assemble::{RunFacts, assemble};
 use super::driver::Job;
 use super::journal::{Journal, Request};
 use super::options::Options;
-use super::plan::{Planned, chosen, plan, plan_all, scratch_folder};
+use super::plan::{PlannedStudy, chosen, plan, plan_all, scratch_folder};
 use super::progress::Progress;
 use super::rounds::Rounds;
 use crate::machine::{self, Machine};
-use crate::results::{Origin, Results, Verdict};
+use crate::results::{Results, ResultsOrigin, Verdict};
 use crate::study::Study;
 use crate::{LabError, report};
 use std::path::{Path, PathBuf};
-use targets::{Place, customers};
+use targets::{TargetPlace, customers};
 
 /// Customer rows for a study that copies them.
 fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> {
@@ -27,16 +27,16 @@ fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> 
 }
 
 /// What the whole run has in common.
-struct Run<'a> {
+struct WholeRun<'a> {
     options: &'a Options,
     seed: u64,
 }
 
 fn job<'a>(
     study: &'a Study,
-    planned: &'a mut Planned,
+    planned: &'a mut PlannedStudy,
     folder: PathBuf,
-    run: &Run<'_>,
+    run: &WholeRun<'_>,
     customers: Option<PathBuf>,
 ) -> Result<Job<'a>, LabError> {
     let options = run.options;
@@ -50,7 +50,7 @@ fn job<'a>(
         study,
         arms: planned.arms.iter().map(|i| &study.arms[*i]).collect(),
         device: planned.device.name(),
-        place: Place {
+        place: TargetPlace {
             folder,
             device: planned.device.clone(),
             customers,
@@ -66,8 +66,8 @@ fn job<'a>(
     })
 }
 
-fn about(planned: &Planned, run: &Run<'_>, rounds: &Rounds) -> About {
-    About {
+fn about(planned: &PlannedStudy, run: &WholeRun<'_>, rounds: &Rounds) -> RunFacts {
+    RunFacts {
         scale: run.options.scale.name(),
         target: planned.target.name().into(),
         device: planned.device.name(),
@@ -83,8 +83,8 @@ fn about(planned: &Planned, run: &Run<'_>, rounds: &Rounds) -> About {
 
 fn results(
     chosen: &[Study],
-    planned: &[Planned],
-    run: &Run<'_>,
+    planned: &[PlannedStudy],
+    run: &WholeRun<'_>,
     journal: &Journal,
 ) -> Result<Results, LabError> {
     let rounds = run.options.rounds()?;
@@ -102,7 +102,7 @@ fn results(
 
 /// The journal of the run, new or that of an interrupted one, with the numbers of repeats that are
 /// to be taken over.
-fn journal(run: &Run<'_>, chosen: &[Study]) -> Result<Journal, LabError> {
+fn journal(run: &WholeRun<'_>, chosen: &[Study]) -> Result<Journal, LabError> {
     let options = run.options;
     let request = Request {
         ringwood: env!("CARGO_PKG_VERSION").into(),
@@ -119,12 +119,12 @@ fn journal(run: &Run<'_>, chosen: &[Study]) -> Result<Journal, LabError> {
     let mut journal = if options.resume {
         Journal::resume(&options.out, &request)?
     } else {
-        let origin = Origin {
+        let origin = ResultsOrigin {
             begun: machine::utc_now(),
             commit: options.commit.clone(),
             command: options.command.clone(),
             seed: Some(run.seed),
-            ..Origin::default()
+            ..ResultsOrigin::default()
         };
         Journal::create(&options.out, &request, Machine::probe(&options.out), origin)?
     };
@@ -143,7 +143,7 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
     options.rounds()?;
     let chosen = chosen(&options)?;
     let mut planned = plan_all(&chosen, &options)?;
-    let run = Run { options: &options, seed: options.drawn()? };
+    let run = WholeRun { options: &options, seed: options.drawn()? };
     let mut journal = journal(&run, &chosen)?;
     let mut progress = Progress::new(options.progress);
     for line in plan(&options)? {
@@ -168,9 +168,9 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
 
 fn run_one(
     study: &Study,
-    planned: &mut Planned,
+    planned: &mut PlannedStudy,
     folder: PathBuf,
-    run: &Run<'_>,
+    run: &WholeRun<'_>,
     journal: &mut Journal,
     progress: &mut Progress,
 ) -> Result<(), LabError> {
@@ -218,11 +218,15 @@ mod tests {
             fresh_every: 1,
             slow_down: 0.0,
         };
-        let mut journal =
-            Journal::create(out.path(), &request, Machine::probe(out.path()), Origin::default())
-                .unwrap();
+        let mut journal = Journal::create(
+            out.path(),
+            &request,
+            Machine::probe(out.path()),
+            ResultsOrigin::default(),
+        )
+        .unwrap();
         let mut progress = Progress::new(false);
-        let run = Run { options: &options, seed: 1 };
+        let run = WholeRun { options: &options, seed: 1 };
         let ran = run_one(&study, &mut planned, folder.clone(), &run, &mut journal, &mut progress);
         assert!(ran.is_err() && folder.exists());
         assert!(!going(&folder).exists());

@@ -116,7 +116,7 @@ fn rounds(conditions: &Conditions, order: Order, count: usize, seed: u64) -> Stu
 
 /// In how many of some simulated studies an interval missed the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Missed {
+pub struct MissedIntervals {
     /// Studies.
     pub studies: usize,
     /// The ratio of the slow level to another one.
@@ -127,10 +127,10 @@ pub struct Missed {
     pub best: usize,
 }
 
-impl Missed {
+impl MissedIntervals {
     /// Both together.
-    pub fn and(self, other: Missed) -> Missed {
-        Missed {
+    pub fn and(self, other: MissedIntervals) -> MissedIntervals {
+        MissedIntervals {
             studies: self.studies + other.studies,
             ratio: self.ratio + other.ratio,
             slow: self.slow + other.slow,
@@ -151,7 +151,7 @@ pub fn simulate(
     count: usize,
     studies: usize,
     seed: u64,
-) -> Missed {
+) -> MissedIntervals {
     let cell = |level: usize| CellRef::new("f", LEVELS[level], "m");
     let all = || -> Vec<CellRef> { (0..LEVELS.len()).map(cell).collect() };
     let claims = [
@@ -162,7 +162,7 @@ pub fn simulate(
     .map(|(compare, truth)| {
         (Claim { compare, ..Claim::at_most("g", "m", cell(0), cell(1), 0.0) }, truth)
     });
-    let mut missed = Missed { studies, ..Missed::default() };
+    let mut missed = MissedIntervals { studies, ..MissedIntervals::default() };
     for study in 0..studies {
         let own = seed.wrapping_add((study as u64).wrapping_mul(0xd134_2543_de82_ef95));
         let result = rounds(conditions, order, count, own);
@@ -192,7 +192,10 @@ mod tests {
             let of = |noise| {
                 simulate(&Conditions::bad(noise), Order::Balanced, count, 300, count as u64)
             };
-            let missed = Noise::ALL.map(of).into_iter().fold(Missed::default(), Missed::and);
+            let missed = Noise::ALL
+                .map(of)
+                .into_iter()
+                .fold(MissedIntervals::default(), MissedIntervals::and);
             // Three standard errors of 1,200 studies are 1.9 %.
             assert!(missed.most() <= 0.05 + 0.019, "{count} rounds: {missed:?}");
         }

@@ -1,8 +1,8 @@
 //! One step of a run: its work, done again within the run as often as it takes to be measured, and
 //! what was counted around it. Knows no study and no target.
 
-use super::repeats::{MOST_REPEATS, Times};
-use crate::study::{Count, Step};
+use super::repeats::{MOST_REPEATS, RepeatCount};
+use crate::study::{CounterFigure, StudyStep};
 use crate::{LabError, raw};
 use std::time::Instant;
 use targets::Target;
@@ -10,7 +10,7 @@ use targets::work::{Counters, Figure, Work};
 
 /// A step that was done.
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct DoneStep {
     /// Its figures; of a step that was repeated the means (of rates the harmonic ones) without a
     /// repeat that warms up.
     pub figures: Vec<Figure>,
@@ -24,7 +24,7 @@ pub(super) struct Done {
     pub counters: Counters,
 }
 
-impl Done {
+impl DoneStep {
     /// How often the work was done.
     pub fn times(&self) -> usize {
         self.seconds.len()
@@ -46,15 +46,15 @@ impl Done {
 /// [`Work::RawWrites`] does again.
 pub(super) fn run(
     target: &mut dyn Target,
-    step: &Step,
-    times: Times,
-    last: &Done,
-) -> Result<Done, LabError> {
+    step: &StudyStep,
+    times: RepeatCount,
+    last: &DoneStep,
+) -> Result<DoneStep, LabError> {
     let Some(measure) = step.measure else {
         work(target, &step.work, last)?;
-        return Ok(Done::default());
+        return Ok(DoneStep::default());
     };
-    let (mut done, mut all) = (Done::default(), Vec::new());
+    let (mut done, mut all) = (DoneStep::default(), Vec::new());
     loop {
         let turn = match step.repeat.turns.len() {
             n if n == 0 || all.is_empty() => &step.work,
@@ -77,7 +77,7 @@ pub(super) fn run(
             work(target, between, last)?;
         }
     }
-    if matches!(times, Times::Fixed { warm_up: true, .. }) && all.len() > 1 {
+    if matches!(times, RepeatCount::Fixed { warm_up: true, .. }) && all.len() > 1 {
         all.remove(0);
         done.warm_up = Some(done.repeats.remove(0));
     }
@@ -89,10 +89,10 @@ pub(super) fn run(
 }
 
 /// Whether the repeats so far, which took that long, are all.
-fn is_enough(step: &Step, times: Times, seconds: &[f64]) -> bool {
+fn is_enough(step: &StudyStep, times: RepeatCount, seconds: &[f64]) -> bool {
     match times {
-        Times::Fixed { count, .. } => seconds.len() >= count,
-        Times::Calibrating => {
+        RepeatCount::Fixed { count, .. } => seconds.len() >= count,
+        RepeatCount::Calibrating => {
             // A step that is repeated ends with the last of its turns, which leaves things as the
             // first found them.
             let turns = step.repeat.turns.len();
@@ -103,7 +103,7 @@ fn is_enough(step: &Step, times: Times, seconds: &[f64]) -> bool {
     }
 }
 
-fn work(target: &mut dyn Target, work: &Work, last: &Done) -> Result<Vec<Figure>, LabError> {
+fn work(target: &mut dyn Target, work: &Work, last: &DoneStep) -> Result<Vec<Figure>, LabError> {
     let Work::RawWrites = work else { return target.run(work) };
     let log = last.counters.file("log").filter(|l| l.writes > 0);
     let unsupported =
@@ -137,12 +137,14 @@ fn is_rate(figure: &Figure) -> bool {
 }
 
 /// A counter as a figure of one repeat; nothing where the target does not count it.
-fn shown(count: Count, measure: &str, done: &Done) -> Option<Figure> {
+fn shown(count: CounterFigure, measure: &str, done: &DoneStep) -> Option<Figure> {
     let log = done.counters.file("log");
     let (unit, value) = match count {
-        Count::VlfChanges => ("changes", done.each(*done.counters.counts.get("vlf_changes")?)),
-        Count::ReadModifyWrites => ("writes", done.each(log?.partial_writes)),
-        Count::BytesPerLogWrite => {
+        CounterFigure::VlfChanges => {
+            ("changes", done.each(*done.counters.counts.get("vlf_changes")?))
+        }
+        CounterFigure::ReadModifyWrites => ("writes", done.each(log?.partial_writes)),
+        CounterFigure::BytesPerLogWrite => {
             let log = log.filter(|l| l.writes > 0)?;
             ("bytes", log.bytes_written as f64 / log.writes as f64)
         }
@@ -166,16 +168,16 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::sync::Arc;
-    use targets::Place;
+    use targets::TargetPlace;
     use targets::work::{Config, Knob};
 
     /// Does no work: each piece takes `seconds`, changes VLF three times and is noted.
-    struct Pretended {
+    struct PretendedTarget {
         seconds: f64,
         done: Vec<Work>,
     }
 
-    impl Target for Pretended {
+    impl Target for PretendedTarget {
         fn name(&self) -> &'static str {
             "pretended"
         }
@@ -185,7 +187,7 @@ mod tests {
         fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
             Ok("")
         }
-        fn set_up(&mut self, _: &Place, _: &Config) -> Result<Vec<String>, LabError> {
+        fn set_up(&mut self, _: &TargetPlace, _: &Config) -> Result<Vec<String>, LabError> {
             Ok(vec![])
         }
         fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
@@ -211,15 +213,20 @@ mod tests {
         }
     }
 
-    fn step(repeat: Repeat) -> Step {
-        Step { repeat, counts: vec![Count::VlfChanges], ..Step::measure("update", Work::Update) }
+    fn step(repeat: Repeat) -> StudyStep {
+        StudyStep {
+            repeat,
+            counts: vec![CounterFigure::VlfChanges],
+            ..StudyStep::measure("update", Work::Update)
+        }
     }
 
     #[test]
     fn a_short_step_is_repeated_and_its_figure_is_the_mean() {
-        let mut target = Pretended { seconds: 0.07, done: vec![] };
+        let mut target = PretendedTarget { seconds: 0.07, done: vec![] };
         let repeat = Repeat { least: 0.3, turns: vec![], between: vec![Work::Checkpoint] };
-        let done = run(&mut target, &step(repeat), Times::Calibrating, &Done::default()).unwrap();
+        let done = run(&mut target, &step(repeat), RepeatCount::Calibrating, &DoneStep::default())
+            .unwrap();
         assert_eq!(done.repeats, [0.07; 5], "0.35 s");
         let works = target.done.iter().filter(|w| **w == Work::Update).count();
         assert_eq!((works, target.done.len()), (5, 9), "what lies between is done four times");
@@ -232,28 +239,38 @@ mod tests {
 
     #[test]
     fn a_number_that_is_known_is_kept_and_the_first_repeat_only_warms_up() {
-        let mut target = Pretended { seconds: 0.07, done: vec![] };
+        let mut target = PretendedTarget { seconds: 0.07, done: vec![] };
         let step = step(Repeat { least: 0.3, turns: vec![], between: vec![Work::Checkpoint] });
         let mut figures = |times| {
             target.done.clear();
-            let done = run(&mut target, &step, times, &Done::default()).unwrap();
+            let done = run(&mut target, &step, times, &DoneStep::default()).unwrap();
             let pages = done.figures.iter().find(|f| f.measure == "update, pages").unwrap().value;
             let changes =
                 done.figures.iter().find(|f| f.measure == "update, VLF changes").unwrap().value;
             (done.times(), done.repeats.len(), done.warm_up, pages, changes)
         };
         // Pages of 1, 3, 5: the counters' means are of all repeats.
-        assert_eq!(figures(Times::Fixed { count: 3, warm_up: false }), (3, 3, None, 3.0, 3.0));
-        assert_eq!(figures(Times::Fixed { count: 3, warm_up: true }), (3, 2, Some(0.07), 4.0, 3.0));
-        assert_eq!(figures(Times::Fixed { count: 1, warm_up: false }), (1, 1, None, 1.0, 3.0));
+        assert_eq!(
+            figures(RepeatCount::Fixed { count: 3, warm_up: false }),
+            (3, 3, None, 3.0, 3.0)
+        );
+        assert_eq!(
+            figures(RepeatCount::Fixed { count: 3, warm_up: true }),
+            (3, 2, Some(0.07), 4.0, 3.0)
+        );
+        assert_eq!(
+            figures(RepeatCount::Fixed { count: 1, warm_up: false }),
+            (1, 1, None, 1.0, 3.0)
+        );
     }
 
     #[test]
     fn turns_end_with_the_last_of_them() {
-        let mut target = Pretended { seconds: 0.1, done: vec![] };
+        let mut target = PretendedTarget { seconds: 0.1, done: vec![] };
         let turns = vec![Work::Delete, Work::Update];
         let repeat = Repeat { least: 0.25, turns, between: vec![] };
-        let done = run(&mut target, &step(repeat), Times::Calibrating, &Done::default()).unwrap();
+        let done = run(&mut target, &step(repeat), RepeatCount::Calibrating, &DoneStep::default())
+            .unwrap();
         assert!(
             done.repeats.len() == 4 && (done.single().unwrap() - 0.1).abs() < 1e-12,
             "{done:?}"
@@ -263,9 +280,10 @@ mod tests {
 
     #[test]
     fn a_long_step_is_done_once_and_rates_are_means_of_times() {
-        let mut target = Pretended { seconds: 0.5, done: vec![] };
+        let mut target = PretendedTarget { seconds: 0.5, done: vec![] };
         let repeat = Repeat { least: 0.3, ..Repeat::default() };
-        let done = run(&mut target, &step(repeat), Times::Calibrating, &Done::default()).unwrap();
+        let done = run(&mut target, &step(repeat), RepeatCount::Calibrating, &DoneStep::default())
+            .unwrap();
         assert_eq!((done.repeats.clone(), done.single()), (vec![0.5], Some(0.5)));
         let rates = |values: [f64; 2]| values.map(|v| vec![Figure::new("rows/s", v)]).to_vec();
         let mean = means(rates([10.0, 30.0])).remove(0);

@@ -61,8 +61,8 @@ impl Mail {
         Ok(Mail { host, port, tls, login, from, to })
     }
 
-    /// Sends the mail. A recipient whom the server refuses keeps it from nobody else, but is an
-    /// error.
+    /// Sends the mail. A recipient that the server refuses keeps it from no other recipient, but is
+    /// an error.
     pub fn send(&self, subject: &str, text: String) -> Result<(), String> {
         let mail = self.message(subject, text)?;
         self.deliver(&mail).map_err(|why| format!("mail server {}:{}: {why}", self.host, self.port))

@@ -8,7 +8,7 @@ mod tasks;
 
 use crate::frame::{balanced, seed_of};
 use crate::machine::{self, Machine, ProcessorTimes};
-use crate::results::{Origin, Results, RoundsResult, StudyResult};
+use crate::results::{Results, ResultsOrigin, RoundsResult, StudyResult};
 use crate::verdict::{self, RAW};
 use crate::{LabError, report};
 use disk::OsDisk;
@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use targets::device::{Device, REAL};
 use targets::work::{Config, DataLayout, LogBlock, LogLayout, Work};
-use targets::{Place, Target, customers};
-use tasks::{CONNECTIONS, Taken, Task, groups, take, with_checkpoint};
+use targets::{Target, TargetPlace, customers};
+use tasks::{CONNECTIONS, Task, TaskTime, groups, take, with_checkpoint};
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ fn config(options: &PeerOptions) -> Config {
 /// An engine and where it works.
 struct Engine {
     target: Box<dyn Target>,
-    place: Place,
+    place: TargetPlace,
     /// What it said of its settings when it was made.
     said: Vec<String>,
 }
@@ -102,7 +102,7 @@ fn make(
     for name in names {
         let mut target = targets::find(&name, None)?;
         say(&format!("making {}", target.title()));
-        let place = Place {
+        let place = TargetPlace {
             folder: scratch.join(target.name()),
             device: Device::named(REAL, &BTreeMap::new())?,
             customers: Some(rows.clone()),
@@ -158,7 +158,7 @@ fn measure(
         Ok(taken) => taken,
         Err(LabError::TimeLimit(limit)) => {
             let limit = limit as f64;
-            Taken {
+            TaskTime {
                 seconds: limit,
                 times: 1,
                 checkpoint: task.postpones.then_some(0.0),
@@ -237,12 +237,12 @@ pub fn run(
         return Err(targets::without_peers());
     }
     std::fs::create_dir_all(out)?;
-    let origin = Origin {
+    let origin = ResultsOrigin {
         begun: machine::utc_now(),
         commit: options.commit.clone(),
         command: options.command.clone(),
         seed: Some(options.seed),
-        ..Origin::default()
+        ..ResultsOrigin::default()
     };
     let machine = Machine::probe(out);
     let scratch = out.join("scratch-peers");

@@ -68,8 +68,8 @@ pub(super) fn groups(options: &PeerOptions) -> Vec<Vec<Task>> {
         vec![
             bulk("insert-select", Some(Work::MakeCustomer), Work::InsertSelect),
             bulk("update", None, Work::Update),
-            // Who writes a page whole into its log when the page is changed first after a
-            // checkpoint does not do so here.
+            // An engine that writes a page whole into its log when the page is changed first after
+            // a checkpoint does not do so here.
             Task {
                 after_checkpoint: false,
                 ..bulk(AGAIN, Some(Work::Tsql(TsqlWork::UpdateBack)), Work::Update)
@@ -94,7 +94,7 @@ pub(super) fn groups(options: &PeerOptions) -> Vec<Vec<Task>> {
 const AGAIN: &str = "update, no checkpoint before it";
 
 /// What a task took: its seconds, those of its checkpoint, and what else it measured.
-pub(super) struct Taken {
+pub(super) struct TaskTime {
     pub seconds: f64,
     /// How often the work was repeated.
     pub times: u64,
@@ -103,14 +103,14 @@ pub(super) struct Taken {
 }
 
 /// Does the work until it has taken its least seconds, then the checkpoint of what it postpones.
-pub(super) fn take(target: &mut dyn Target, task: &Task) -> Result<Taken, LabError> {
+pub(super) fn take(target: &mut dyn Target, task: &Task) -> Result<TaskTime, LabError> {
     if let Some(prepare) = &task.prepare {
         target.run(prepare)?;
         if task.after_checkpoint {
             target.run(&Work::Checkpoint)?;
         }
     }
-    let mut taken = Taken { seconds: 0.0, times: 0, checkpoint: None, more: vec![] };
+    let mut taken = TaskTime { seconds: 0.0, times: 0, checkpoint: None, more: vec![] };
     while taken.times == 0 || taken.seconds < task.least_s {
         let mut figures = target.run(&task.work)?.into_iter();
         taken.seconds += figures.next().map_or(f64::NAN, |f| f.value);

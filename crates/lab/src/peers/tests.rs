@@ -7,7 +7,7 @@ use targets::work::{Counters, Figure, Knob, TsqlWork};
 
 /// An engine whose pieces of work take as many seconds as it has done before, and the last of which
 /// fails.
-struct Fake {
+struct FakeEngine {
     title: &'static str,
     done: usize,
     lasts: usize,
@@ -15,7 +15,7 @@ struct Fake {
     look: Box<dyn FnMut(usize)>,
 }
 
-impl Target for Fake {
+impl Target for FakeEngine {
     fn name(&self) -> &'static str {
         self.title
     }
@@ -25,7 +25,7 @@ impl Target for Fake {
     fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
         Err("none")
     }
-    fn set_up(&mut self, _: &Place, _: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, _: &TargetPlace, _: &Config) -> Result<Vec<String>, LabError> {
         Ok(vec![])
     }
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
@@ -53,7 +53,7 @@ impl Target for Fake {
 }
 
 fn fake(title: &'static str, lasts: usize, look: impl FnMut(usize) + 'static) -> Box<dyn Target> {
-    Box::new(Fake { title, done: 0, lasts, look: Box::new(look) })
+    Box::new(FakeEngine { title, done: 0, lasts, look: Box::new(look) })
 }
 
 /// Four pieces of work a round.
@@ -77,7 +77,7 @@ fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Res
     };
     let results =
         Results { ringwood: "0".into(), studies: vec![empty(&options)], ..Results::default() };
-    let place = Place {
+    let place = TargetPlace {
         folder: out.into(),
         device: Device::named(REAL, &BTreeMap::new())?,
         customers: None,

@@ -88,18 +88,18 @@ pub(super) fn html(results: &Results) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Origin;
+    use crate::results::ResultsOrigin;
 
     #[test]
     fn what_is_known_is_said() {
         let results = Results {
             ringwood: "0.1.0".into(),
-            origin: Origin {
+            origin: ResultsOrigin {
                 begun: "2026-11-23 07:19:52".into(),
                 commit: "0123456789ab+".into(),
                 command: "ringwood lab run all".into(),
                 seed: Some(4711),
-                ..Origin::default()
+                ..ResultsOrigin::default()
             },
             machine: Machine {
                 cores: 2,

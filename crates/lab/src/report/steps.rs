@@ -13,7 +13,7 @@ const SHOWN_SHARE: f64 = 0.01;
 const SHOWN_SIZES: usize = 4;
 
 /// One line of the table, in words; for the page and for the terminal.
-pub(super) struct Line {
+pub(super) struct TableLine {
     pub level: String,
     pub measure: String,
     /// In the order of [`HEADS`].
@@ -25,9 +25,9 @@ pub(super) const HEADS: [&str; 5] =
     ["log bytes a row", "durable writes p50, p99", "log writes of exactly", "counts", "waits"];
 
 /// The steps of which anything was counted.
-pub(super) fn lines(study: &StudyResult) -> Vec<Line> {
+pub(super) fn lines(study: &StudyResult) -> Vec<TableLine> {
     let several = study.steps.iter().any(|s| s.factor != study.steps[0].factor);
-    let lines = study.steps.iter().map(|step| Line {
+    let lines = study.steps.iter().map(|step| TableLine {
         level: if several {
             format!("{} ({})", step.level, step.factor)
         } else {

@@ -5,10 +5,11 @@
 //! word, and one that answers from its cache.
 
 use crate::study::{
-    Arm, Baseline, CellRef, Claim, Compare, Needs, On, Printed, Published, Scale, Step, Study,
+    Arm, ArmDevice, Baseline, CellRef, Claim, Compare, PrintedFigure, PublishedFigure, Scale,
+    Study, StudyNeeds, StudyStep,
 };
 use targets::work::{
-    Config, DataLayout, Durability, End, Knob, LogBlock, LogLayout, Outage, TsqlWork, Work,
+    Config, DataLayout, Durability, Knob, LogBlock, LogLayout, Outage, ProcessEnd, TsqlWork, Work,
 };
 
 const FACTOR: &str = "commits";
@@ -39,12 +40,12 @@ const REVOLUTIONS: f64 = 7_200.0 / 60.0 * 1.02;
 const ROW_BYTES: u32 = 104;
 
 /// How the process ends: level, window in KB, end.
-static ENDS: [(&str, u32, End); 5] = [
-    ("kill, window 60 KB", 60, End::Kill),
-    ("kill, window 240 KB", 240, End::Kill),
-    ("kill, window 960 KB", 960, End::Kill),
-    ("kill after sp_flush_log", 240, End::FlushThenKill),
-    ("clean stop", 240, End::Stop),
+static ENDS: [(&str, u32, ProcessEnd); 5] = [
+    ("kill, window 60 KB", 60, ProcessEnd::Kill),
+    ("kill, window 240 KB", 240, ProcessEnd::Kill),
+    ("kill, window 960 KB", 960, ProcessEnd::Kill),
+    ("kill after sp_flush_log", 240, ProcessEnd::FlushThenKill),
+    ("clean stop", 240, ProcessEnd::Stop),
 ];
 
 /// What ends under 64 sessions, at random moments: level, window in KB, outage.
@@ -58,7 +59,7 @@ static OUTAGES: [(&str, Option<u32>, Outage); 6] = [
 ];
 
 /// The ends of the process that a scale measures.
-fn ends(scale: Scale) -> impl Iterator<Item = &'static (&'static str, u32, End)> {
+fn ends(scale: Scale) -> impl Iterator<Item = &'static (&'static str, u32, ProcessEnd)> {
     ENDS.iter().filter(move |e| scale != Scale::Quick || e.1 == 240)
 }
 
@@ -107,7 +108,7 @@ fn key(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
+fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<StudyStep>) -> Arm {
     Arm {
         factor,
         level: level.into(),
@@ -129,8 +130,8 @@ fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
             limit_s: 600,
             processors: None,
         },
-        steps: [vec![Step::prepare(Work::MakeOneRow)], steps].concat(),
-        on: On::Any,
+        steps: [vec![StudyStep::prepare(Work::MakeOneRow)], steps].concat(),
+        on: ArmDevice::Any,
     }
 }
 
@@ -138,23 +139,23 @@ fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
 fn loss(s: &Sizes, scale: Scale) -> Arm {
     let steps = ends(scale).flat_map(|(level, window_kb, end)| {
         let work = TsqlWork::Loss { rows: s.lost_of, window_kb: *window_kb, end: *end };
-        [Step::prepare(Work::MakeOneRow), Step::measure(MISSING, work).at_level(level)]
+        [StudyStep::prepare(Work::MakeOneRow), StudyStep::measure(MISSING, work).at_level(level)]
     });
     let arm = arm(s, LOSS, "loss", steps.collect());
     // Only here the process can be killed.
-    Arm { on: On::Real, ..arm }
+    Arm { on: ArmDevice::Real, ..arm }
 }
 
 /// The power and the operating system, at moments that nobody chose.
 fn outage(s: &Sizes, scale: Scale) -> Arm {
     let steps = outages(scale).map(|(level, window_kb, outage)| {
         let (moments, window_kb, outage) = (s.moments, *window_kb, *outage);
-        Step::measure(MISSING, TsqlWork::Outage { sessions: 64, moments, window_kb, outage })
+        StudyStep::measure(MISSING, TsqlWork::Outage { sessions: 64, moments, window_kb, outage })
             .at_level(level)
     });
     let arm = arm(s, OUTAGE, "outage", steps.collect());
     // Its disk is simulated, whatever the device.
-    Arm { on: On::Real, ..arm }
+    Arm { on: ArmDevice::Real, ..arm }
 }
 
 /// Rates on the author's single disk.
@@ -166,22 +167,22 @@ fn one_disk(s: &Sizes, device: &'static str) -> Vec<Arm> {
         (DELAYED, commits(Durability::Delayed)),
     ];
     let arms = works.into_iter().map(|(level, work)| {
-        let mut arm = arm(s, DISK, level, vec![Step::measure(RATE, work)]);
+        let mut arm = arm(s, DISK, level, vec![StudyStep::measure(RATE, work)]);
         arm.config.key = format!("{}-{}", device, key(level));
         // A slow disk takes long to make a large log.
         (arm.config.log.initial_kb, arm.config.log.final_kb) = (16 << 10, 16 << 10);
-        (arm.config.data.size_kb, arm.on) = (16 << 10, On::Own(device, ""));
+        (arm.config.data.size_kb, arm.on) = (16 << 10, ArmDevice::Own(device, ""));
         arm
     });
     arms.collect()
 }
 
 fn arms(s: &Sizes, scale: Scale) -> Vec<Arm> {
-    let measured = |work: Work| Step::measure(ROWS, work).repeated(s.least, vec![]);
-    let commits = |work: Work| Step::measure(COMMITS, work).repeated(s.least, vec![]);
+    let measured = |work: Work| StudyStep::measure(ROWS, work).repeated(s.least, vec![]);
+    let commits = |work: Work| StudyStep::measure(COMMITS, work).repeated(s.least, vec![]);
     let delayed = |count, each| {
         let work = TsqlWork::Sessions(count, each, Durability::Delayed);
-        Step::measure(DELAYED_COMMITS, work).repeated(s.least, vec![])
+        StudyStep::measure(DELAYED_COMMITS, work).repeated(s.least, vec![])
     };
     let mut arms = vec![
         arm(s, FACTOR, ONE, vec![measured(Work::LoopInserts(s.rows))]),
@@ -247,7 +248,8 @@ fn claims(scale: Scale) -> Vec<Claim> {
     ];
     for (level, window_kb, end) in ends(scale) {
         // A kill loses at most what the window holds, the other ends nothing.
-        let most = if *end == End::Kill { f64::from(window_kb * 1024 / ROW_BYTES) } else { 0.0 };
+        let most =
+            if *end == ProcessEnd::Kill { f64::from(window_kb * 1024 / ROW_BYTES) } else { 0.0 };
         let every = Compare::Every(CellRef::new(LOSS, level, MISSING));
         claims.push(at_most("Rows missing of those that were acknowledged", level, every, most));
     }
@@ -269,21 +271,21 @@ fn claims(scale: Scale) -> Vec<Claim> {
     claims
 }
 
-fn published(scale: Scale, rows: u64) -> Vec<Published> {
-    let seconds = PUBLISHED.iter().map(|(level, value)| Published {
+fn published(scale: Scale, rows: u64) -> Vec<PublishedFigure> {
+    let seconds = PUBLISHED.iter().map(|(level, value)| PublishedFigure {
         cell: CellRef::new(FACTOR, level, ROWS),
         // Seconds of his rows stand beside seconds of as many only.
         printed: match rows as f64 == PUBLISHED_ROWS {
-            true => Printed::Figure(*value, "s"),
-            false => Printed::Ratio(value / PUBLISHED[0].1),
+            true => PrintedFigure::Figure(*value, "s"),
+            false => PrintedFigure::Ratio(value / PUBLISHED[0].1),
         },
         device: None,
     });
     let devices = if scale == Scale::Quick { vec![] } else { vec![HONEST, CACHED] };
     let rates = devices.into_iter().flat_map(|device| {
-        PUBLISHED.iter().map(move |(level, value)| Published {
+        PUBLISHED.iter().map(move |(level, value)| PublishedFigure {
             cell: CellRef::new(DISK, level, RATE),
-            printed: Printed::Figure(PUBLISHED_ROWS / value, "rows/s"),
+            printed: PrintedFigure::Figure(PUBLISHED_ROWS / value, "rows/s"),
             device: Some(device),
         })
     });
@@ -316,7 +318,7 @@ pub fn study(scale: Scale) -> Study {
         published_waits: vec![],
         claims: claims(scale),
         checks: vec![],
-        needs: Needs {
+        needs: StudyNeeds {
             // The databases, and as much again for growth, the instances' own files and the raw
             // writes.
             disk: 2 * arms.len() as u64 * ((s.data_kb + s.log_kb) << 10),

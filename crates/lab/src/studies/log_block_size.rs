@@ -6,8 +6,8 @@
 //! bytes, where blocks of 4,096 cost something.
 
 use crate::study::{
-    Arm, Baseline, CellRef, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On, Printed,
-    Published, Scale, Step, Study,
+    Arm, ArmDevice, Baseline, CellRef, Claim, Compare, CounterFigure, Normalised, OF_THE_LARGEST,
+    PrintedFigure, PublishedFigure, Scale, Study, StudyNeeds, StudyStep,
 };
 use targets::work::{Config, DataLayout, Knob, LogBlock, LogLayout, TsqlWork, Work};
 
@@ -127,11 +127,11 @@ fn levels(s: &Sizes) -> Vec<(&'static str, LogBlock)> {
 }
 
 /// The rows of one size, and how large their writes are.
-fn rows(s: &Sizes, measure: &'static str, bytes: u32) -> Vec<Step> {
-    let counts = [Count::ReadModifyWrites, Count::BytesPerLogWrite];
+fn rows(s: &Sizes, measure: &'static str, bytes: u32) -> Vec<StudyStep> {
+    let counts = [CounterFigure::ReadModifyWrites, CounterFigure::BytesPerLogWrite];
     vec![
-        Step::prepare(Work::MakePayload),
-        Step::measure(measure, Work::Payload(bytes, s.ms)).counting(&counts),
+        StudyStep::prepare(Work::MakePayload),
+        StudyStep::measure(measure, Work::Payload(bytes, s.ms)).counting(&counts),
     ]
 }
 
@@ -140,10 +140,10 @@ fn arm(s: &Sizes, level: &'static str, block: LogBlock) -> Arm {
     for class in &CLASSES {
         steps.extend(rows(s, class.name, class.bytes));
         if level == DEFAULT {
-            steps.push(Step::measure(class.raw, Work::RawWrites));
+            steps.push(StudyStep::measure(class.raw, Work::RawWrites));
         }
         if s.whole {
-            steps.push(Step::measure(class.writes, TsqlWork::WriteSizes(class.bytes)));
+            steps.push(StudyStep::measure(class.writes, TsqlWork::WriteSizes(class.bytes)));
             steps.extend(class.more.iter().flat_map(|(measure, bytes)| rows(s, measure, *bytes)));
         }
     }
@@ -172,7 +172,7 @@ fn arm(s: &Sizes, level: &'static str, block: LogBlock) -> Arm {
             processors: None,
         },
         steps,
-        on: On::Any,
+        on: ArmDevice::Any,
     }
 }
 
@@ -300,13 +300,13 @@ fn claims(s: &Sizes) -> Vec<Claim> {
 }
 
 /// His table beside ours: the unit is the same.
-fn published(s: &Sizes) -> Vec<Published> {
+fn published(s: &Sizes) -> Vec<PublishedFigure> {
     let flag = if s.whole { FLAG } else { LARGE };
     let cells = CLASSES.iter().flat_map(|c| [(SMALL, c.name, c.small), (flag, c.name, c.large)]);
     cells
-        .map(|(level, measure, value)| Published {
+        .map(|(level, measure, value)| PublishedFigure {
             cell: CellRef::new(TABLE, level, measure),
-            printed: Printed::Figure(value, OF_THE_LARGEST),
+            printed: PrintedFigure::Figure(value, OF_THE_LARGEST),
             device: None,
         })
         .collect()
@@ -335,7 +335,7 @@ pub fn study(scale: Scale) -> Study {
         published_waits: vec![],
         claims: claims(&s),
         checks: vec![],
-        needs: Needs {
+        needs: StudyNeeds {
             disk: arms.len() as u64 * 2 * (s.log_mb << 20),
             memory: s.memory + (256 << 20),
             seconds_per_run: arms.len() as f64 * (steps as f64 * s.ms as f64 / 1000.0 + 0.5),

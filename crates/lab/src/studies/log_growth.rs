@@ -6,7 +6,8 @@
 
 use super::size_name;
 use crate::study::{
-    Arm, Baseline, CellRef, Claim, Needs, On, Printed, Published, Scale, Step, Study,
+    Arm, ArmDevice, Baseline, CellRef, Claim, PrintedFigure, PublishedFigure, Scale, Study,
+    StudyNeeds, StudyStep,
 };
 use targets::work::{Config, DataLayout, Knob, LogBlock, LogLayout, TsqlWork, Work};
 
@@ -23,7 +24,7 @@ const FULL: &str = "full backup";
 
 /// How a log of an arm comes to its size.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
+enum LogOrigin {
     Pregrown,
     Autogrow,
     Simple,
@@ -53,33 +54,35 @@ fn sizes(scale: Scale) -> Sizes {
     Sizes { small_kb, large_kb, to_kb, updates, data_kb, memory }
 }
 
-fn steps(s: &Sizes, step_kb: u64, how: How) -> Vec<Step> {
-    let wide = Step::prepare(Work::MakeWide);
+fn steps(s: &Sizes, step_kb: u64, how: LogOrigin) -> Vec<StudyStep> {
+    let wide = StudyStep::prepare(Work::MakeWide);
     match how {
-        How::Pregrown => vec![
-            Step::measure(BEFORE, TsqlWork::CountVlfs),
-            Step::measure(GROWING, Work::GrowLog { step_kb, to_kb: s.to_kb }),
-            Step::measure(AFTER, TsqlWork::CountVlfs),
+        LogOrigin::Pregrown => vec![
+            StudyStep::measure(BEFORE, TsqlWork::CountVlfs),
+            StudyStep::measure(GROWING, Work::GrowLog { step_kb, to_kb: s.to_kb }),
+            StudyStep::measure(AFTER, TsqlWork::CountVlfs),
             wide,
-            Step::measure(FULL, TsqlWork::FullBackup),
-            Step::measure(PREGROWN, Work::RowUpdates(s.updates)),
-            Step::measure(BACKUP, Work::LogBackup),
+            StudyStep::measure(FULL, TsqlWork::FullBackup),
+            StudyStep::measure(PREGROWN, Work::RowUpdates(s.updates)),
+            StudyStep::measure(BACKUP, Work::LogBackup),
         ],
-        How::Autogrow => vec![wide, Step::measure(AUTOGROW, Work::RowUpdates(s.updates))],
-        How::Simple => vec![
-            Step::prepare(Work::GrowLog { step_kb, to_kb: s.to_kb }),
+        LogOrigin::Autogrow => {
+            vec![wide, StudyStep::measure(AUTOGROW, Work::RowUpdates(s.updates))]
+        }
+        LogOrigin::Simple => vec![
+            StudyStep::prepare(Work::GrowLog { step_kb, to_kb: s.to_kb }),
             wide,
-            Step::measure(SIMPLE, TsqlWork::HeldRowUpdates(s.updates)),
+            StudyStep::measure(SIMPLE, TsqlWork::HeldRowUpdates(s.updates)),
         ],
     }
 }
 
-fn arm(s: &Sizes, step_kb: u64, how: How) -> Arm {
+fn arm(s: &Sizes, step_kb: u64, how: LogOrigin) -> Arm {
     let level = size_name(step_kb);
     let name = match how {
-        How::Pregrown => "pregrown",
-        How::Autogrow => "autogrow",
-        How::Simple => "simple",
+        LogOrigin::Pregrown => "pregrown",
+        LogOrigin::Autogrow => "autogrow",
+        LogOrigin::Simple => "simple",
     };
     Arm {
         factor: FACTOR,
@@ -89,7 +92,7 @@ fn arm(s: &Sizes, step_kb: u64, how: How) -> Arm {
             data: DataLayout { files: 1, arrays: 1, size_kb: s.data_kb },
             log: LogLayout { initial_kb: 1024, growth_kb: step_kb, fill_to_kb: 0, final_kb: 0 },
             block: LogBlock::Default,
-            full_recovery: how != How::Simple,
+            full_recovery: how != LogOrigin::Simple,
             customers: 0,
             keep: false,
             commit_memory: false,
@@ -98,7 +101,7 @@ fn arm(s: &Sizes, step_kb: u64, how: How) -> Arm {
         },
         level,
         steps: steps(s, step_kb, how),
-        on: On::Any,
+        on: ArmDevice::Any,
     }
 }
 
@@ -123,24 +126,26 @@ pub fn study(scale: Scale) -> Study {
     let s = sizes(scale);
     let (small, large) = (size_name(s.small_kb), size_name(s.large_kb));
     let cell = |level: &str, measure: &str| CellRef::new(FACTOR, level, measure);
-    let ratio = |measure: &str, value| Published {
+    let ratio = |measure: &str, value| PublishedFigure {
         cell: cell(&small, measure),
-        printed: Printed::Ratio(value),
+        printed: PrintedFigure::Ratio(value),
         device: None,
     };
     let mut published = vec![ratio(GROWING, 1.7), ratio(BACKUP, 2.0)];
     if scale == Scale::Paper {
         // What he counted after growing, at his own sizes.
-        published.extend([(&small, 8_000.0), (&large, 20.0)].map(|(level, vlfs)| Published {
-            cell: cell(level, AFTER),
-            printed: Printed::Figure(vlfs, "VLFs"),
-            device: None,
+        published.extend([(&small, 8_000.0), (&large, 20.0)].map(|(level, vlfs)| {
+            PublishedFigure {
+                cell: cell(level, AFTER),
+                printed: PrintedFigure::Figure(vlfs, "VLFs"),
+                device: None,
+            }
         }));
     }
     let how = if scale == Scale::Quick {
-        vec![How::Pregrown, How::Autogrow]
+        vec![LogOrigin::Pregrown, LogOrigin::Autogrow]
     } else {
-        vec![How::Pregrown, How::Autogrow, How::Simple]
+        vec![LogOrigin::Pregrown, LogOrigin::Autogrow, LogOrigin::Simple]
     };
     let mut claims = claims(&small, &large);
     claims.retain(|c| scale != Scale::Quick || c.what != SIMPLE);
@@ -163,7 +168,7 @@ pub fn study(scale: Scale) -> Study {
         published_waits: vec![],
         claims,
         checks: vec![],
-        needs: Needs {
+        needs: StudyNeeds {
             disk: (s.data_kb << 10) + 3 * (s.to_kb << 10),
             memory: s.memory + (256 << 20),
             seconds_per_run: match scale {

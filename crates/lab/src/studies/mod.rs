@@ -33,7 +33,7 @@ fn size_name(kb: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{Compare, On, Published};
+    use crate::study::{ArmDevice, Compare, PublishedFigure};
     use std::collections::{BTreeMap, HashSet};
 
     /// The cells that an arm's steps make, measures of several figures not counted.
@@ -74,7 +74,7 @@ mod tests {
                     let name = (c.factor, c.level.clone(), c.measure.clone());
                     assert!(cells.contains(&name), "{} {}: {name:?}", study.name, scale.name());
                 };
-                study.published.iter().for_each(|Published { cell, .. }| check(cell));
+                study.published.iter().for_each(|PublishedFigure { cell, .. }| check(cell));
                 for claim in &study.claims {
                     match &claim.compare {
                         Compare::Value(a) | Compare::Every(a) => check(a),
@@ -101,7 +101,7 @@ mod tests {
                 // Devices that arms have to themselves are among those that the study runs on, by
                 // themselves or when asked.
                 for arm in &study.arms {
-                    if let On::Own(device, _) = arm.on {
+                    if let ArmDevice::Own(device, _) = arm.on {
                         assert!(study.models.contains(&device), "{}: {device}", study.name);
                     }
                 }

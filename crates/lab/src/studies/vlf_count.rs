@@ -7,8 +7,8 @@
 //! many did not change it at least 20 times as often as the few.
 
 use crate::study::{
-    Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, On, Printed, Published, Scale,
-    Step, Study,
+    Arm, ArmDevice, Baseline, CellRef, Check, Claim, Compare, CounterFigure, PrintedFigure,
+    PublishedFigure, Scale, Study, StudyNeeds, StudyStep,
 };
 use targets::work::{Config, DataLayout, Knob, LogBlock, LogLayout, TsqlWork, Work};
 
@@ -85,50 +85,52 @@ impl Sizes {
 }
 
 /// The measured steps, each in the small half of the log.
-fn steps(s: &Sizes) -> Vec<Step> {
+fn steps(s: &Sizes) -> Vec<StudyStep> {
     let head = TsqlWork::PlaceHead { below_kb: s.small_kb(), room_kb: s.room_kb() };
-    let place = || Step::prepare(head.clone());
+    let place = || StudyStep::prepare(head.clone());
     let kept = TsqlWork::KeepHead { below_kb: s.small_kb(), room_kb: s.room_kb() };
     let kept = || vec![Work::Tsql(kept.clone())];
     let fill = TsqlWork::FillLog(s.backup_kb);
-    let changes = [Count::VlfChanges];
+    let changes = [CounterFigure::VlfChanges];
     let turns = vec![TsqlWork::UpdateBack.into(), Work::Update];
     let some = |back| TsqlWork::UpdateSome { back };
     vec![
-        Step::prepare(TsqlWork::Customers),
+        StudyStep::prepare(TsqlWork::Customers),
         place(),
-        Step::measure("insert", Work::InsertSelect).repeated(s.least, kept()).counting(&changes),
-        Step::prepare(Work::Checkpoint),
+        StudyStep::measure("insert", Work::InsertSelect)
+            .repeated(s.least, kept())
+            .counting(&changes),
+        StudyStep::prepare(Work::Checkpoint),
         place(),
-        Step::measure("update", Work::Update)
+        StudyStep::measure("update", Work::Update)
             .in_turns(s.least, turns)
             .between(kept())
             .counting(&changes),
-        Step::prepare(Work::Checkpoint),
+        StudyStep::prepare(Work::Checkpoint),
         place(),
-        Step::prepare(TsqlWork::MakeTrigger),
-        Step::measure(TRIGGER, some(false))
+        StudyStep::prepare(TsqlWork::MakeTrigger),
+        StudyStep::measure(TRIGGER, some(false))
             .in_turns(s.least, vec![some(true).into(), some(false).into()])
             .between(kept())
             .counting(&changes),
-        Step::prepare(TsqlWork::DropTrigger),
-        Step::prepare(Work::Checkpoint),
+        StudyStep::prepare(TsqlWork::DropTrigger),
+        StudyStep::prepare(Work::Checkpoint),
         place(),
-        Step::measure("delete", TsqlWork::DeleteRolledBack)
+        StudyStep::measure("delete", TsqlWork::DeleteRolledBack)
             .repeated(s.least, vec![])
             .counting(&changes),
-        Step::prepare(Work::Checkpoint),
+        StudyStep::prepare(Work::Checkpoint),
         place(),
-        Step::prepare(fill.clone()),
-        Step::measure("log backup", Work::LogBackup).repeated(s.least, vec![fill.into()]),
-        Step::prepare(TsqlWork::MakeMix),
+        StudyStep::prepare(fill.clone()),
+        StudyStep::measure("log backup", Work::LogBackup).repeated(s.least, vec![fill.into()]),
+        StudyStep::prepare(TsqlWork::MakeMix),
         place(),
-        Step::measure(MIX, TsqlWork::Mix(SESSIONS, s.mix))
+        StudyStep::measure(MIX, TsqlWork::Mix(SESSIONS, s.mix))
             .repeated(s.least, vec![])
             .counting(&changes),
         place(),
-        Step::measure("recovery", Work::Recovery(s.rows)).repeated(s.least, vec![]),
-        Step::prepare(Work::LogBackup),
+        StudyStep::measure("recovery", Work::Recovery(s.rows)).repeated(s.least, vec![]),
+        StudyStep::prepare(Work::LogBackup),
     ]
 }
 
@@ -150,7 +152,7 @@ fn arm(s: &Sizes, level: &str, many: bool, remedied: bool) -> Arm {
     };
     let mut steps = steps(s);
     if remedied {
-        steps.insert(0, Step::prepare(TsqlWork::Remedy { to_kb: s.log_kb() }));
+        steps.insert(0, StudyStep::prepare(TsqlWork::Remedy { to_kb: s.log_kb() }));
     }
     Arm {
         factor: FACTOR,
@@ -169,7 +171,7 @@ fn arm(s: &Sizes, level: &str, many: bool, remedied: bool) -> Arm {
             processors: None,
         },
         steps,
-        on: On::Any,
+        on: ArmDevice::Any,
     }
 }
 
@@ -211,13 +213,13 @@ fn claims(many: &str, remedied: Option<&str>) -> Vec<Claim> {
     claims
 }
 
-fn published(scale: Scale, many: &str) -> Vec<Published> {
+fn published(scale: Scale, many: &str) -> Vec<PublishedFigure> {
     // Seconds of his sizes stand beside seconds of the same sizes only.
-    let printed = |level: &str, measure: &str, seconds: f64, few: f64| Published {
+    let printed = |level: &str, measure: &str, seconds: f64, few: f64| PublishedFigure {
         cell: CellRef::new(FACTOR, level, measure),
         printed: match scale {
-            Scale::Paper => Printed::Figure(seconds, "s"),
-            _ => Printed::Ratio(seconds / few),
+            Scale::Paper => PrintedFigure::Figure(seconds, "s"),
+            _ => PrintedFigure::Ratio(seconds / few),
         },
         device: None,
     };
@@ -274,7 +276,7 @@ pub fn study(scale: Scale) -> Study {
         arms,
         baselines: vec![Baseline { factor: FACTOR, to_factor: FACTOR, to_level: FEW.into() }],
         published: published(scale, &many),
-        needs: Needs {
+        needs: StudyNeeds {
             // The databases, the rows as text, the run file of the sort that makes the clustered
             // index, and a backup of the log that is measured.
             disk: databases * (log_bytes + (s.data_kb << 10))

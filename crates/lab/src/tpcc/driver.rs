@@ -5,7 +5,7 @@
 use super::inputs::{Input, Kind, Terminal as Inputs};
 use super::plain;
 use super::tables::Sizes;
-use super::terminal::{Done, Failed, Terminal};
+use super::terminal::{Terminal, TxnEnd, TxnFailure};
 use crate::LabError;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ pub struct Plan {
 
 /// What was run.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct DriverOutcome {
     /// Microseconds of each transaction that ended in the measured time, by kind.
     pub us: [Vec<f64>; 5],
     /// New orders that were acknowledged, in the measured time and before it.
@@ -61,13 +61,13 @@ pub struct Outcome {
     pub failed: Vec<String>,
 }
 
-impl Outcome {
+impl DriverOutcome {
     /// New orders a minute, without those that were taken back.
     pub fn new_orders_per_minute(&self) -> f64 {
         (self.us[Kind::NewOrder as usize].len() - self.rolled_back) as f64 * 60.0 / self.seconds
     }
 
-    fn add(&mut self, other: Outcome) {
+    fn add(&mut self, other: DriverOutcome) {
         for (all, more) in self.us.iter_mut().zip(other.us) {
             all.extend(more);
         }
@@ -83,8 +83,8 @@ fn one(
     terminal: &mut dyn Terminal,
     input: &Input,
     mode: Mode,
-    out: &mut Outcome,
-) -> Result<Done, LabError> {
+    out: &mut DriverOutcome,
+) -> Result<TxnEnd, LabError> {
     loop {
         let ended = match mode {
             Mode::Procedures => terminal.call(input),
@@ -92,13 +92,13 @@ fn one(
         };
         match ended {
             Ok(done) => return Ok(done),
-            Err(Failed::Retry) => {
+            Err(TxnFailure::Retry) => {
                 out.retries += 1;
-                if let Err(Failed::Other(error)) = terminal.rollback() {
+                if let Err(TxnFailure::Other(error)) = terminal.rollback() {
                     return Err(error);
                 }
             }
-            Err(Failed::Other(error)) => return Err(error),
+            Err(TxnFailure::Other(error)) => return Err(error),
         }
     }
 }
@@ -110,11 +110,11 @@ fn terminal_runs(
     plan: &Plan,
     begin: Instant,
     stop: &AtomicBool,
-) -> Outcome {
+) -> DriverOutcome {
     let home = (index as i32) % plan.warehouses + 1;
     let mut inputs =
         Inputs::new(plan.seed ^ ((index as u64) << 32), plan.sizes, home, plan.warehouses);
-    let mut out = Outcome::default();
+    let mut out = DriverOutcome::default();
     let (from, to) = (begin + plan.ramp, begin + plan.ramp + plan.measured);
     let mut last = Instant::now();
     while last < to && !stop.load(Ordering::Relaxed) {
@@ -129,12 +129,12 @@ fn terminal_runs(
         };
         let now = Instant::now();
         let kind = input.kind();
-        if kind == Kind::NewOrder && done == Done::Committed {
+        if kind == Kind::NewOrder && done == TxnEnd::Committed {
             out.acknowledged += 1;
         }
         if now >= from && now <= to {
             out.us[kind as usize].push((now - last).as_secs_f64() * 1e6);
-            out.rolled_back += usize::from(done == Done::RolledBack);
+            out.rolled_back += usize::from(done == TxnEnd::RolledBack);
         }
         last = now;
     }
@@ -146,10 +146,11 @@ pub fn run(
     terminals: Vec<Box<dyn Terminal>>,
     plan: &Plan,
     meanwhile: impl FnOnce() -> Result<(), LabError>,
-) -> Result<Outcome, LabError> {
+) -> Result<DriverOutcome, LabError> {
     let barrier = Barrier::new(terminals.len() + 1);
     let stop = AtomicBool::new(false);
-    let mut all = Outcome { seconds: plan.measured.as_secs_f64(), ..Outcome::default() };
+    let mut all =
+        DriverOutcome { seconds: plan.measured.as_secs_f64(), ..DriverOutcome::default() };
     std::thread::scope(|scope| {
         let (barrier, stop) = (&barrier, &stop);
         let threads: Vec<_> = terminals

@@ -32,7 +32,7 @@ impl Kind {
 
 /// A line of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Line {
+pub struct OrderLine {
     pub item: i32,
     /// The warehouse that supplies it.
     pub supply: i32,
@@ -41,7 +41,7 @@ pub struct Line {
 
 /// How a customer is found.
 #[derive(Clone, Debug)]
-pub enum Who {
+pub enum CustomerKey {
     Id(i32),
     Name(String),
 }
@@ -55,20 +55,20 @@ pub enum Input {
         w: i32,
         d: i32,
         c: i32,
-        lines: Vec<Line>,
+        lines: Vec<OrderLine>,
     },
     Payment {
         w: i32,
         d: i32,
         c_w: i32,
         c_d: i32,
-        who: Who,
+        who: CustomerKey,
         amount: i32,
     },
     OrderStatus {
         w: i32,
         d: i32,
-        who: Who,
+        who: CustomerKey,
     },
     Delivery {
         w: i32,
@@ -138,12 +138,12 @@ impl Terminal {
     fn new_order(&mut self, d: i32) -> Input {
         let c = self.random.customer();
         let count = self.random.number(5, 15);
-        let mut lines: Vec<Line> = (0..count)
+        let mut lines: Vec<OrderLine> = (0..count)
             .map(|_| {
                 let item = self.random.item();
                 // One line of a hundred is supplied by another warehouse.
                 let supply = if self.random.percent(1) { self.other() } else { self.home };
-                Line { item, supply, quantity: self.random.number(1, 10) }
+                OrderLine { item, supply, quantity: self.random.number(1, 10) }
             })
             .collect();
         // Terminals take the rows of the stock in one order, or they would wait for each other in a
@@ -172,8 +172,12 @@ impl Terminal {
 }
 
 /// 60 of a hundred customers are found by their last name.
-fn who(random: &mut Random) -> Who {
-    if random.percent(60) { Who::Name(random.name()) } else { Who::Id(random.customer()) }
+fn who(random: &mut Random) -> CustomerKey {
+    if random.percent(60) {
+        CustomerKey::Name(random.name())
+    } else {
+        CustomerKey::Id(random.customer())
+    }
 }
 
 #[cfg(test)]
@@ -199,7 +203,7 @@ mod tests {
                 }
                 Input::Payment { c_w, who, amount, .. } => {
                     foreign += i32::from(c_w != 2);
-                    by_name += i32::from(matches!(who, Who::Name(_)));
+                    by_name += i32::from(matches!(who, CustomerKey::Name(_)));
                     assert!((100..=500_000).contains(&amount));
                 }
                 _ => {}

@@ -20,9 +20,9 @@ pub use driver::Mode;
 pub use tables::Sizes;
 
 use crate::frame::{balanced, seed_of};
-use crate::results::{Origin, Results, RoundsResult, StudyResult};
+use crate::results::{Results, ResultsOrigin, RoundsResult, StudyResult};
 use crate::{LabError, machine, report};
-use driver::{Outcome, Plan};
+use driver::{DriverOutcome, Plan};
 use engine::Engine;
 use inputs::Kind;
 use std::path::{Path, PathBuf};
@@ -110,12 +110,12 @@ pub fn run(
     for name in &names {
         engines.push(find(name, options, &scratch)?);
     }
-    let origin = Origin {
+    let origin = ResultsOrigin {
         begun: machine::utc_now(),
         commit: options.commit.clone(),
         command: options.command.clone(),
         seed: Some(options.seed),
-        ..Origin::default()
+        ..ResultsOrigin::default()
     };
     let mut results = Results {
         ringwood: env!("CARGO_PKG_VERSION").into(),
@@ -123,7 +123,7 @@ pub fn run(
         machine: machine::Machine::probe(out),
         studies: vec![empty(options)],
     };
-    let ran = Runs { options, out }.all(&mut engines, &mut results, say);
+    let ran = AllRounds { options, out }.all(&mut engines, &mut results, say);
     drop(engines);
     // The servers have ended, and their folders with them.
     if let Err(why) = std::fs::remove_dir_all(&scratch) {
@@ -171,7 +171,13 @@ fn factor(mode: Mode, connections: u32) -> String {
 }
 
 /// Puts a run's figures into its cells.
-fn record(study: &mut StudyResult, round: usize, factor: &str, title: &str, outcome: &mut Outcome) {
+fn record(
+    study: &mut StudyResult,
+    round: usize,
+    factor: &str,
+    title: &str,
+    outcome: &mut DriverOutcome,
+) {
     let mut put = |measure: &str, unit: &str, value: f64| {
         study.record_in(round, factor, title, measure, unit, value)
     };
@@ -190,12 +196,12 @@ fn record(study: &mut StudyResult, round: usize, factor: &str, title: &str, outc
 }
 
 /// All rounds of all engines.
-struct Runs<'a> {
+struct AllRounds<'a> {
     options: &'a TpccOptions,
     out: &'a Path,
 }
 
-impl Runs<'_> {
+impl AllRounds<'_> {
     fn plan(&self, mode: Mode, seed: u64) -> Plan {
         let options = self.options;
         Plan {

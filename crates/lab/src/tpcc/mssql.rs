@@ -2,17 +2,17 @@
 //! serve`), or one that somebody gives.
 
 use super::engine::Engine;
-use super::inputs::{Input, Line, Who};
+use super::inputs::{CustomerKey, Input, OrderLine};
 use super::plain::STATEMENTS;
 use super::rows;
 use super::rows::Cell;
 use super::tables::{DATABASE, INDEXES, SEED, Sizes, schema};
-use super::terminal::{Datum, Done, Failed, Param, Row, Statement, Terminal};
+use super::terminal::{Datum, Param, Row, Statement, Terminal, TxnEnd, TxnFailure};
 use crate::LabError;
-use client::{ClientError, Connection, Prepared, Procedure, Reply, RpcParam, RpcRequest};
+use client::{ClientError, Connection, PreparedStatement, Procedure, Reply, RpcParam, RpcRequest};
 use std::time::{Duration, Instant};
 use targets::Hook;
-use targets::mssql::{Action, Address, START, failed, log_in};
+use targets::mssql::{Address, HookAction, START, failed, log_in};
 use targets::own_server::OwnServer;
 use types::{Decimal, Value};
 
@@ -60,7 +60,7 @@ impl Mssql {
 /// A connection.
 struct Client {
     open: Connection,
-    prepared: [Option<Prepared>; STATEMENTS.len()],
+    prepared: [Option<PreparedStatement>; STATEMENTS.len()],
 }
 
 impl Client {
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// A statement with parameters of these types, prepared.
-    fn prepare(&mut self, text: &str, params: &[Param]) -> Result<Prepared, ClientError> {
+    fn prepare(&mut self, text: &str, params: &[Param]) -> Result<PreparedStatement, ClientError> {
         let declared = params.iter().enumerate().map(|(i, param)| match param {
             Param::Int(_) => format!("@P{} int", i + 1),
             Param::Text(_) => format!("@P{} nvarchar(4000)", i + 1),
@@ -94,31 +94,31 @@ fn datum(value: Value) -> Datum {
 /// Deadlock; update conflict of snapshots; lock request time out.
 const RETRIED: [i32; 3] = [1205, 3960, 1222];
 
-fn refused(error: &ClientError, statement: &str) -> Failed {
+fn refused(error: &ClientError, statement: &str) -> TxnFailure {
     match error {
-        ClientError::Server(error) if RETRIED.contains(&error.number) => Failed::Retry,
-        _ => Failed::Other(failed(error, statement)),
+        ClientError::Server(error) if RETRIED.contains(&error.number) => TxnFailure::Retry,
+        _ => TxnFailure::Other(failed(error, statement)),
     }
 }
 
 impl Terminal for Client {
-    fn begin(&mut self) -> Result<(), Failed> {
+    fn begin(&mut self) -> Result<(), TxnFailure> {
         self.open.begin().map_err(|e| refused(&e, "begin"))
     }
 
-    fn commit(&mut self) -> Result<(), Failed> {
+    fn commit(&mut self) -> Result<(), TxnFailure> {
         self.open.commit().map_err(|e| refused(&e, "commit"))
     }
 
-    fn rollback(&mut self) -> Result<(), Failed> {
-        self.batch("if @@trancount > 0 rollback").map(drop).map_err(Failed::Other)
+    fn rollback(&mut self) -> Result<(), TxnFailure> {
+        self.batch("if @@trancount > 0 rollback").map(drop).map_err(TxnFailure::Other)
     }
 
     fn query(
         &mut self,
         statement: &'static Statement,
         params: &[Param],
-    ) -> Result<Vec<Row>, Failed> {
+    ) -> Result<Vec<Row>, TxnFailure> {
         let text = &texts()[statement.id];
         let prepared = match self.prepared[statement.id] {
             Some(prepared) => prepared,
@@ -135,7 +135,7 @@ impl Terminal for Client {
         Ok(rows.unwrap_or_default().into_iter().map(row_of).collect())
     }
 
-    fn call(&mut self, input: &Input) -> Result<Done, Failed> {
+    fn call(&mut self, input: &Input) -> Result<TxnEnd, TxnFailure> {
         let name = match input {
             Input::NewOrder { .. } => "tpcc_new_order",
             Input::Payment { .. } => "tpcc_payment",
@@ -145,8 +145,8 @@ impl Terminal for Client {
         };
         let call = RpcRequest::new(Procedure::Name(name.into()), params_of(input));
         match self.open.call(&call).map_err(|e| refused(&e, name))? {
-            Reply { status: Some(0), .. } => Ok(Done::Committed),
-            _ => Ok(Done::RolledBack),
+            Reply { status: Some(0), .. } => Ok(TxnEnd::Committed),
+            _ => Ok(TxnEnd::RolledBack),
         }
     }
 
@@ -208,15 +208,15 @@ fn texts() -> &'static [String] {
 
 /// The lines of an order for the procedure: 6 digits of the item, 6 of the warehouse, 2 of the
 /// quantity.
-fn packed(lines: &[Line]) -> String {
+fn packed(lines: &[OrderLine]) -> String {
     lines.iter().map(|l| format!("{:06}{:06}{:02}", l.item, l.supply, l.quantity)).collect()
 }
 
 /// A customer's id, 0 where he is found by his name, and the name.
-fn named(who: &Who) -> (i32, &str) {
+fn named(who: &CustomerKey) -> (i32, &str) {
     match who {
-        Who::Id(id) => (*id, ""),
-        Who::Name(name) => (0, name),
+        CustomerKey::Id(id) => (*id, ""),
+        CustomerKey::Name(name) => (0, name),
     }
 }
 
@@ -259,7 +259,7 @@ impl Engine for Mssql {
     fn kill(&mut self) -> Result<(), LabError> {
         match &mut self.server {
             Server::Own(server) => server.kill(),
-            Server::Given { hook: Some(hook), .. } => hook.run(Action::Kill),
+            Server::Given { hook: Some(hook), .. } => hook.run(HookAction::Kill),
             Server::Given { hook: None, .. } => Err(LabError::Unsupported(
                 "no --restart-with says how the server is ended and started".into(),
             )),
@@ -268,7 +268,7 @@ impl Engine for Mssql {
 
     fn restart(&mut self) -> Result<(), LabError> {
         if let Server::Given { hook: Some(hook), .. } = &self.server {
-            hook.run(Action::Start)?;
+            hook.run(HookAction::Start)?;
         }
         self.start()?;
         let begin = Instant::now();
@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn lines_are_packed_as_the_procedure_reads_them() {
         let lines = [
-            Line { item: 7, supply: 2, quantity: 10 },
-            Line { item: 100_000, supply: 12, quantity: 3 },
+            OrderLine { item: 7, supply: 2, quantity: 10 },
+            OrderLine { item: 100_000, supply: 12, quantity: 3 },
         ];
         assert_eq!(packed(&lines), "0000070000021010000000001203");
         assert_eq!(PROCEDURES.split("GO\n").count(), 6);

@@ -2,10 +2,10 @@
 //! them: clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4 and 2.8.2. What is shown to a terminal's user is read
 //! and dropped.
 
-use super::inputs::{Input, Line, Who};
+use super::inputs::{CustomerKey, Input, OrderLine};
 use super::tables::DISTRICTS;
 use super::terminal::Param::{Int, Text};
-use super::terminal::{Datum, Done, Failed, Row, Statement, Terminal};
+use super::terminal::{Datum, Row, Statement, Terminal, TxnEnd, TxnFailure};
 use crate::LabError;
 
 /// Both languages have the same text.
@@ -140,10 +140,10 @@ const DELIVER_TO: usize = 21;
 const NEXT_FREE: usize = 22;
 const LOW_STOCK: usize = 23;
 
-type Result<T> = std::result::Result<T, Failed>;
+type Result<T> = std::result::Result<T, TxnFailure>;
 
-fn missing(what: &str) -> Failed {
-    Failed::Other(LabError::Request(format!("tpcc: no {what}")))
+fn missing(what: &str) -> TxnFailure {
+    TxnFailure::Other(LabError::Request(format!("tpcc: no {what}")))
 }
 
 /// The row of a statement that finds one.
@@ -162,7 +162,7 @@ fn text(datum: Option<&Datum>) -> &str {
 }
 
 /// Runs a transaction to its end. After a failure the caller takes it back.
-pub fn run(terminal: &mut dyn Terminal, input: &Input) -> Result<Done> {
+pub fn run(terminal: &mut dyn Terminal, input: &Input) -> Result<TxnEnd> {
     terminal.begin()?;
     let done = match input {
         Input::NewOrder { w, d, c, lines } => new_order(terminal, (*w, *d, *c), lines)?,
@@ -178,12 +178,12 @@ pub fn run(terminal: &mut dyn Terminal, input: &Input) -> Result<Done> {
                 LOW_STOCK,
                 &[Int(*w), Int(*d), Int(next - 20), Int(next), Int(*threshold)],
             )?;
-            Done::Committed
+            TxnEnd::Committed
         }
     };
     match done {
-        Done::Committed => terminal.commit()?,
-        Done::RolledBack => terminal.rollback()?,
+        TxnEnd::Committed => terminal.commit()?,
+        TxnEnd::RolledBack => terminal.rollback()?,
     }
     Ok(done)
 }
@@ -191,8 +191,8 @@ pub fn run(terminal: &mut dyn Terminal, input: &Input) -> Result<Done> {
 fn new_order(
     terminal: &mut dyn Terminal,
     (w, d, c): (i32, i32, i32),
-    lines: &[Line],
-) -> Result<Done> {
+    lines: &[OrderLine],
+) -> Result<TxnEnd> {
     one(terminal, WAREHOUSE_TAX, &[Int(w)])?;
     let order = small(one(terminal, NEXT_ORDER, &[Int(w), Int(d)])?.first())?;
     one(terminal, DISCOUNT, &[Int(w), Int(d), Int(c)])?;
@@ -204,7 +204,7 @@ fn new_order(
     for (number, line) in (1..).zip(lines) {
         let Some(item) = terminal.query(&STATEMENTS[ITEM], &[Int(line.item)])?.into_iter().next()
         else {
-            return Ok(Done::RolledBack);
+            return Ok(TxnEnd::RolledBack);
         };
         let amount = line.quantity * small(item.first())?;
         let remote = i32::from(line.supply != w);
@@ -223,14 +223,14 @@ fn new_order(
         ];
         terminal.query(&STATEMENTS[INSERT_LINE], &row)?;
     }
-    Ok(Done::Committed)
+    Ok(TxnEnd::Committed)
 }
 
 /// The customer's id; of those of one name the one in the middle by first name.
-fn find(terminal: &mut dyn Terminal, w: i32, d: i32, who: &Who) -> Result<i32> {
+fn find(terminal: &mut dyn Terminal, w: i32, d: i32, who: &CustomerKey) -> Result<i32> {
     match who {
-        Who::Id(id) => Ok(*id),
-        Who::Name(name) => {
+        CustomerKey::Id(id) => Ok(*id),
+        CustomerKey::Name(name) => {
             let found = terminal.query(&STATEMENTS[BY_NAME], &[Int(w), Int(d), Text(name)])?;
             let middle = found
                 .len()
@@ -246,9 +246,9 @@ fn payment(
     terminal: &mut dyn Terminal,
     (w, d): (i32, i32),
     (c_w, c_d): (i32, i32),
-    who: &Who,
+    who: &CustomerKey,
     amount: i32,
-) -> Result<Done> {
+) -> Result<TxnEnd> {
     let warehouse = one(terminal, PAY_WAREHOUSE, &[Int(amount), Int(w)])?;
     let district = one(terminal, PAY_DISTRICT, &[Int(amount), Int(w), Int(d)])?;
     let c = find(terminal, c_w, c_d, who)?;
@@ -261,18 +261,22 @@ fn payment(
     let data = format!("{}    {}", text(warehouse.first()), text(district.first()));
     let history = [Int(c), Int(c_d), Int(c_w), Int(d), Int(w), Int(amount), Text(&data)];
     terminal.query(&STATEMENTS[INSERT_HISTORY], &history)?;
-    Ok(Done::Committed)
+    Ok(TxnEnd::Committed)
 }
 
-fn order_status(terminal: &mut dyn Terminal, (w, d): (i32, i32), who: &Who) -> Result<Done> {
+fn order_status(
+    terminal: &mut dyn Terminal,
+    (w, d): (i32, i32),
+    who: &CustomerKey,
+) -> Result<TxnEnd> {
     let c = find(terminal, w, d, who)?;
     one(terminal, BALANCE, &[Int(w), Int(d), Int(c)])?;
     let order = small(one(terminal, LAST_ORDER, &[Int(w), Int(d), Int(c)])?.first())?;
     terminal.query(&STATEMENTS[LINES], &[Int(w), Int(d), Int(order)])?;
-    Ok(Done::Committed)
+    Ok(TxnEnd::Committed)
 }
 
-fn delivery(terminal: &mut dyn Terminal, w: i32, carrier: i32) -> Result<Done> {
+fn delivery(terminal: &mut dyn Terminal, w: i32, carrier: i32) -> Result<TxnEnd> {
     for d in 1..=DISTRICTS {
         let oldest = terminal.query(&STATEMENTS[OLDEST], &[Int(w), Int(d)])?;
         let Some(oldest) = oldest.first() else { continue };
@@ -285,7 +289,7 @@ fn delivery(terminal: &mut dyn Terminal, w: i32, carrier: i32) -> Result<Done> {
         let amount = small(one(terminal, DELIVER_LINES, &key)?.first())?;
         terminal.query(&STATEMENTS[DELIVER_TO], &[Int(amount), Int(w), Int(d), Int(c)])?;
     }
-    Ok(Done::Committed)
+    Ok(TxnEnd::Committed)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! TPC-C on a PostgreSQL server of the lab's own, over loopback TCP, by the crate `postgres`.
 
 use super::engine::Engine;
-use super::inputs::{Input, Who};
+use super::inputs::{CustomerKey, Input};
 use super::plain::STATEMENTS;
 use super::rows;
 use super::rows::Cell;
 use super::tables::{INDEXES, SEED, Sizes, schema};
-use super::terminal::{Datum, Done, Failed, Param, Row, Statement, Terminal};
+use super::terminal::{Datum, Param, Row, Statement, Terminal, TxnEnd, TxnFailure};
 use crate::LabError;
 use postgres::Client;
 use postgres::error::SqlState;
@@ -37,11 +37,11 @@ const CALLS: [&str; 5] = [
     "select tpcc_stock_level($1, $2, $3)",
 ];
 
-fn refused(error: &postgres::Error, statement: &str) -> Failed {
+fn refused(error: &postgres::Error, statement: &str) -> TxnFailure {
     let retried = [&SqlState::T_R_DEADLOCK_DETECTED, &SqlState::T_R_SERIALIZATION_FAILURE];
     match error.code() {
-        Some(code) if retried.contains(&code) => Failed::Retry,
-        _ => Failed::Other(failed(error, statement)),
+        Some(code) if retried.contains(&code) => TxnFailure::Retry,
+        _ => TxnFailure::Other(failed(error, statement)),
     }
 }
 
@@ -60,15 +60,15 @@ fn row_of(row: &postgres::Row) -> Row {
 }
 
 impl Terminal for Connection {
-    fn begin(&mut self) -> Result<(), Failed> {
+    fn begin(&mut self) -> Result<(), TxnFailure> {
         self.client.batch_execute("begin").map_err(|e| refused(&e, "begin"))
     }
 
-    fn commit(&mut self) -> Result<(), Failed> {
+    fn commit(&mut self) -> Result<(), TxnFailure> {
         self.client.batch_execute("commit").map_err(|e| refused(&e, "commit"))
     }
 
-    fn rollback(&mut self) -> Result<(), Failed> {
+    fn rollback(&mut self) -> Result<(), TxnFailure> {
         self.client.batch_execute("rollback").map_err(|e| refused(&e, "rollback"))
     }
 
@@ -76,7 +76,7 @@ impl Terminal for Connection {
         &mut self,
         statement: &'static Statement,
         params: &[Param],
-    ) -> Result<Vec<Row>, Failed> {
+    ) -> Result<Vec<Row>, TxnFailure> {
         let refused = |e: postgres::Error| refused(&e, statement.postgres);
         if self.statements[statement.id].is_none() {
             self.statements[statement.id] =
@@ -94,17 +94,17 @@ impl Terminal for Connection {
         Ok(rows.iter().map(row_of).collect())
     }
 
-    fn call(&mut self, input: &Input) -> Result<Done, Failed> {
+    fn call(&mut self, input: &Input) -> Result<TxnEnd, TxnFailure> {
         let kind = input.kind() as usize;
         let text = CALLS[kind];
         if self.calls[kind].is_none() {
             self.calls[kind] = Some(self.client.prepare(text).map_err(|e| refused(&e, text))?);
         }
-        let Some(prepared) = &self.calls[kind] else { return Ok(Done::Committed) };
+        let Some(prepared) = &self.calls[kind] else { return Ok(TxnEnd::Committed) };
         let client = &mut self.client;
-        let named = |who: &Who| match who {
-            Who::Id(id) => (*id, String::new()),
-            Who::Name(name) => (0, name.clone()),
+        let named = |who: &CustomerKey| match who {
+            CustomerKey::Id(id) => (*id, String::new()),
+            CustomerKey::Name(name) => (0, name.clone()),
         };
         let answered = match input {
             Input::NewOrder { w, d, c, lines } => {
@@ -128,8 +128,10 @@ impl Terminal for Connection {
             Input::StockLevel { w, d, threshold } => client.query(prepared, &[w, d, threshold]),
         };
         match answered {
-            Ok(_) => Ok(Done::Committed),
-            Err(error) if error.code().is_some_and(|c| c.code() == NO_ITEM) => Ok(Done::RolledBack),
+            Ok(_) => Ok(TxnEnd::Committed),
+            Err(error) if error.code().is_some_and(|c| c.code() == NO_ITEM) => {
+                Ok(TxnEnd::RolledBack)
+            }
             Err(error) => Err(refused(&error, text)),
         }
     }

@@ -22,12 +22,12 @@ pub enum Datum {
 
 impl Datum {
     /// A number that must be there.
-    pub fn int(&self) -> Result<i64, Failed> {
+    pub fn int(&self) -> Result<i64, TxnFailure> {
         match self {
             Datum::Int(n) => Ok(*n),
-            other => {
-                Err(Failed::Other(LabError::Request(format!("{other:?} where a number must be"))))
-            }
+            other => Err(TxnFailure::Other(LabError::Request(format!(
+                "{other:?} where a number must be"
+            )))),
         }
     }
 }
@@ -37,7 +37,7 @@ pub type Row = Vec<Datum>;
 
 /// Why a transaction has not ended.
 #[derive(Debug)]
-pub enum Failed {
+pub enum TxnFailure {
     /// The engine has taken it back for the sake of others (a deadlock, a conflict of snapshots):
     /// it is run again.
     Retry,
@@ -47,7 +47,7 @@ pub enum Failed {
 
 /// How a transaction has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum TxnEnd {
     Committed,
     /// A new order that names an item that is not there.
     RolledBack,
@@ -80,19 +80,19 @@ impl Statement {
 /// A connection that runs transactions.
 pub trait Terminal: Send {
     /// Begins a transaction.
-    fn begin(&mut self) -> Result<(), Failed>;
+    fn begin(&mut self) -> Result<(), TxnFailure>;
     /// Commits it, durably.
-    fn commit(&mut self) -> Result<(), Failed>;
+    fn commit(&mut self) -> Result<(), TxnFailure>;
     /// Takes it back; also after a failure that has ended it.
-    fn rollback(&mut self) -> Result<(), Failed>;
+    fn rollback(&mut self) -> Result<(), TxnFailure>;
     /// The rows of a statement.
     fn query(
         &mut self,
         statement: &'static Statement,
         params: &[Param],
-    ) -> Result<Vec<Row>, Failed>;
+    ) -> Result<Vec<Row>, TxnFailure>;
     /// Runs a transaction as a stored procedure.
-    fn call(&mut self, input: &Input) -> Result<Done, Failed>;
+    fn call(&mut self, input: &Input) -> Result<TxnEnd, TxnFailure>;
     /// The single number of a query, without parameters.
     fn number(&mut self, query: &str) -> Result<i64, LabError>;
 }

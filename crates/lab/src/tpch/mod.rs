@@ -36,7 +36,7 @@ pub struct TpchOptions {
 
 /// A query's rows as text, and how long it took; `None` when it was stopped at the limit.
 #[derive(Clone, Debug)]
-struct Ran {
+struct QueryRun {
     seconds: f64,
     rows: Option<Vec<Vec<String>>>,
 }
@@ -46,7 +46,7 @@ trait Engine {
     /// Name in text.
     fn name(&self) -> &'static str;
     /// Runs a query that is written for T-SQL.
-    fn run(&mut self, query: &str, limit: Duration) -> Result<Ran, LabError>;
+    fn run(&mut self, query: &str, limit: Duration) -> Result<QueryRun, LabError>;
 }
 
 /// One query on one engine.
@@ -143,7 +143,7 @@ fn one(
     Ok(())
 }
 
-fn note(results: &mut TpchResults, query: usize, engine: &str, ran: &Ran) {
+fn note(results: &mut TpchResults, query: usize, engine: &str, ran: &QueryRun) {
     let at = results.times.iter().position(|t| t.query == query && t.engine == engine);
     let at = at.unwrap_or_else(|| {
         results.times.push(QueryTimes {

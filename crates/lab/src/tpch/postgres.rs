@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Engine, Ran, TpchOptions};
+use super::{Engine, QueryRun, TpchOptions};
 use crate::LabError;
 use targets::device::{Device, REAL};
 use targets::work::{Config, DataLayout, LogBlock, LogLayout};
-use targets::{Place, Postgres, Target};
+use targets::{Postgres, Target, TargetPlace};
 
 pub(super) struct Server(Postgres);
 
@@ -16,7 +16,7 @@ pub(super) fn open(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<S
     let folder = options.folder.join(format!("postgres-{}", options.scale));
     std::fs::create_dir_all(&folder)?;
     let device = Device::named(REAL, &std::collections::BTreeMap::new())?;
-    let place = Place { folder, device, customers: None, program: None, fresh: false };
+    let place = TargetPlace { folder, device, customers: None, program: None, fresh: false };
     let log_kb = 1 << 20;
     let config = Config {
         key: "tpch".into(),
@@ -83,15 +83,15 @@ impl Engine for Server {
         "PostgreSQL"
     }
 
-    fn run(&mut self, query: &str, limit: Duration) -> Result<Ran, LabError> {
+    fn run(&mut self, query: &str, limit: Duration) -> Result<QueryRun, LabError> {
         self.0.execute(&format!("set statement_timeout = '{}s'", limit.as_secs()))?;
         let text = tpch::for_postgres(query);
         let begin = Instant::now();
         let result = self.0.query_rows(&text);
         let seconds = begin.elapsed().as_secs_f64();
         match result {
-            Ok(rows) => Ok(Ran { seconds, rows: Some(rows) }),
-            Err(LabError::TimeLimit(_)) => Ok(Ran { seconds, rows: None }),
+            Ok(rows) => Ok(QueryRun { seconds, rows: Some(rows) }),
+            Err(LabError::TimeLimit(_)) => Ok(QueryRun { seconds, rows: None }),
             Err(e) => Err(e),
         }
     }

@@ -8,7 +8,7 @@ use engine::{
     SqlError, Value,
 };
 
-use super::{Engine, Ran, TpchOptions};
+use super::{Engine, QueryRun, TpchOptions};
 use crate::LabError;
 use targets::embedded::page_memory;
 
@@ -27,13 +27,13 @@ fn failed(error: &SqlError, statement: &str) -> LabError {
 
 /// Rows as text.
 #[derive(Default)]
-struct Rows {
+struct TextRows {
     types: Vec<types::DataType>,
     rows: Vec<Vec<String>>,
     error: FirstError,
 }
 
-impl Sink for Rows {
+impl Sink for TextRows {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
         self.types = columns.iter().map(|c| c.ty).collect();
         Ok(())
@@ -53,8 +53,8 @@ impl Sink for Rows {
 }
 
 impl Ringwood {
-    fn execute(&mut self, sql: &str) -> Result<Rows, LabError> {
-        let mut rows = Rows::default();
+    fn execute(&mut self, sql: &str) -> Result<TextRows, LabError> {
+        let mut rows = TextRows::default();
         self.session.execute(sql, &mut rows);
         match rows.error.get() {
             Some(e) => Err(failed(e, sql)),
@@ -128,7 +128,7 @@ impl Engine for Ringwood {
         "Ringwood"
     }
 
-    fn run(&mut self, query: &str, limit: Duration) -> Result<Ran, LabError> {
+    fn run(&mut self, query: &str, limit: Duration) -> Result<QueryRun, LabError> {
         let cancel = self.session.cancel_handle();
         let (done, stopped) = std::sync::mpsc::channel::<()>();
         let watch = std::thread::spawn(move || {
@@ -142,9 +142,9 @@ impl Engine for Ringwood {
         drop(done);
         let _ = watch.join();
         match result {
-            Ok(rows) => Ok(Ran { seconds, rows: Some(rows.rows) }),
+            Ok(rows) => Ok(QueryRun { seconds, rows: Some(rows.rows) }),
             Err(LabError::Target { message, .. }) if message.starts_with("Msg 3617:") => {
-                Ok(Ran { seconds, rows: None })
+                Ok(QueryRun { seconds, rows: None })
             }
             Err(e) => Err(e),
         }

@@ -4,7 +4,7 @@
 //! PostgreSQL's by the crate of its driver.
 
 use crate::LabError;
-use client::{ClientError, Connection, Prepared, Token};
+use client::{ClientError, Connection, PreparedStatement, Token};
 use targets::mssql::{Address, failed, log_in};
 
 /// A connection with a prepared statement.
@@ -16,7 +16,7 @@ pub trait Client: Send {
 /// TDS 7.4.
 pub struct Tds {
     connection: Connection,
-    prepared: Prepared,
+    prepared: PreparedStatement,
 }
 
 impl Tds {

@@ -7,7 +7,7 @@
 mod clients;
 
 use crate::frame::balanced;
-use crate::results::{Origin, Results, RoundsResult, StudyResult};
+use crate::results::{Results, ResultsOrigin, RoundsResult, StudyResult};
 use crate::{LabError, machine, report};
 use client::Connection;
 use clients::{Client, Tds};
@@ -216,13 +216,13 @@ fn calls(
 }
 
 /// A factor's figures.
-struct Figures<'a> {
+struct FactorFigures<'a> {
     study: &'a mut StudyResult,
     round: usize,
     title: &'static str,
 }
 
-impl Figures<'_> {
+impl FactorFigures<'_> {
     fn put(&mut self, factor: &str, measure: &str, unit: &str, value: f64) {
         self.study.record_in(self.round, factor, self.title, measure, unit, value);
     }
@@ -292,12 +292,12 @@ pub fn run(
         #[cfg(not(feature = "peers"))]
         return Err(targets::without_peers());
     }
-    let origin = Origin {
+    let origin = ResultsOrigin {
         begun: machine::utc_now(),
         commit: options.commit.clone(),
         command: options.command.clone(),
         seed: Some(options.seed),
-        ..Origin::default()
+        ..ResultsOrigin::default()
     };
     let mut results = Results {
         ringwood: env!("CARGO_PKG_VERSION").into(),
@@ -363,7 +363,7 @@ fn all(
             };
             say(&format!("round {} of {}: {}", round + 1, options.runs, server.title()));
             let mut figures =
-                Figures { study: &mut results.studies[0], round, title: server.title() };
+                FactorFigures { study: &mut results.studies[0], round, title: server.title() };
             turn(options, server, &mut figures)?;
             if index == 0 {
                 beside_idle(options, ringwood, &mut figures)?;
@@ -414,7 +414,7 @@ fn finish(study: &mut StudyResult) {
 fn turn(
     options: &WireOptions,
     server: &mut dyn Server,
-    figures: &mut Figures,
+    figures: &mut FactorFigures,
 ) -> Result<(), LabError> {
     server.start()?;
     let many = |server: &dyn Server, count: u32, statement| {
@@ -450,7 +450,7 @@ fn turn(
 fn beside_idle(
     options: &WireOptions,
     server: &mut Ringwood,
-    figures: &mut Figures,
+    figures: &mut FactorFigures,
 ) -> Result<(), LabError> {
     if options.idle == 0 {
         return Ok(());
@@ -481,7 +481,7 @@ fn beside_idle(
 fn new_server(
     options: &WireOptions,
     scratch: &Path,
-    figures: &mut Figures,
+    figures: &mut FactorFigures,
 ) -> Result<(), LabError> {
     let folder = scratch.join("new");
     let begin = Instant::now();

@@ -15,7 +15,7 @@ use catalog::TableDef;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
-use expr::{ColId, Expr, Label, Manner, Pred, Routine, Typed};
+use expr::{ColId, ErrorRules, Expr, Label, Pred, Routine, Typed};
 use stack::Nested;
 use std::sync::Arc;
 use storage::TableMode;
@@ -324,7 +324,7 @@ impl OutColumn {
             collation: self.collation,
             label: Label::Implicit,
             dialect: None,
-            manner: Manner::default(),
+            manner: ErrorRules::default(),
         }
     }
 }

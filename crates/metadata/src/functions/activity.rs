@@ -9,7 +9,7 @@ use expr::Expr;
 use expr::functions::{ArgRule as A, CallCx, Function, int, text_arg};
 use rustix::time::{ClockId, clock_gettime};
 use txn::locks::OwnerId;
-use txn::{LockMode, Resource, What};
+use txn::{LockMode, LockTarget, Resource};
 use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{of_statement as f, session};
@@ -86,10 +86,10 @@ fn figure(cx: &mut CallCx<'_>, of: fn(&InstanceFigures) -> u64) -> Result<Value,
 }
 
 /// The application lock of a name for a principal in a database.
-pub fn lock_of(resource: &str, principal: &str) -> What {
+pub fn lock_of(resource: &str, principal: &str) -> LockTarget {
     let mut hasher = DefaultHasher::new();
     (resource, catalog::fold_name(principal).as_str()).hash(&mut hasher);
-    What::Application(hasher.finish())
+    LockTarget::Application(hasher.finish())
 }
 
 /// The mode of an application lock by its name.

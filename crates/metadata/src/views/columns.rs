@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use types::{Collation, DataType, Len, Look, SqlError, Value};
+use types::{CancelCheck, Collation, DataType, Len, SqlError, Value};
 
 use super::{
     NVARCHAR60, SYSNAME, View, ViewColumn, WantedRows, all, bit, every, is_of_master, modules,
@@ -232,7 +232,7 @@ impl UserColumns {
 }
 
 impl RowSource for UserColumns {
-    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         let wanted = WantedRows::new(&self.keep, &self.equal);
         while out.len() < PIECE

@@ -12,7 +12,7 @@ use super::{
     text,
 };
 use catalog::Db;
-use catalog::Growth;
+use catalog::GrowthSetting;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::registry::FileEntry;
@@ -101,8 +101,8 @@ fn sizes(db: &Db, file: &FileEntry) -> (u64, i32, i32, bool) {
     if file.log {
         let settings = db.settings();
         let (growth, percent) = match settings.log_growth {
-            Growth::Bytes(n) => (step(n), false),
-            Growth::Percent(p) => (i32::try_from(p).unwrap_or(i32::MAX), true),
+            GrowthSetting::Bytes(n) => (step(n), false),
+            GrowthSetting::Percent(p) => (i32::try_from(p).unwrap_or(i32::MAX), true),
         };
         let size = pages_of(storage.log().space().size);
         return (size, limit(settings.log_max_size, MAX_LOG_PAGES), growth, percent);

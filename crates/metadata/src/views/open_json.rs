@@ -6,9 +6,9 @@ use std::any::Any;
 use std::sync::Arc;
 
 use catalog::Db;
-use expr::json::{self, Kind, Path, Walk};
+use expr::json::{self, JsonWalk, Kind, Path};
 use logical::view::{Argument, PIECE, PIECE_BYTES};
-use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value, msg};
+use types::{CancelCheck, Collation, CompactString, DataType, Len, SqlError, Value, msg};
 
 use super::view::all_of;
 use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows};
@@ -154,7 +154,7 @@ struct JsonRows {
 
 impl JsonRows {
     /// The next row: key, value, type. It leaves the place of the one after it.
-    fn row(&mut self, look: Look<'_>) -> Result<Option<[Value; 3]>, SqlError> {
+    fn row(&mut self, look: CancelCheck<'_>) -> Result<Option<[Value; 3]>, SqlError> {
         let text = self.text.as_str();
         let (key, node) = match std::mem::take(&mut self.rest) {
             JsonRest::None => return Ok(None),
@@ -162,13 +162,13 @@ impl JsonRows {
                 return Ok(Some([Value::Null, Value::str(&text[place]), Value::Null]));
             }
             JsonRest::Members(at) => {
-                let mut walk = Walk::resume(text, at, look);
+                let mut walk = JsonWalk::resume(text, at, look);
                 let Some(member) = walk.member()? else { return Ok(None) };
                 self.rest = JsonRest::Members(walk.at());
                 (Value::str(json::unescaped(member.name, look)?), member.value)
             }
             JsonRest::Elements(at) => {
-                let mut walk = Walk::resume(text, at, look);
+                let mut walk = JsonWalk::resume(text, at, look);
                 let Some(element) = walk.element()? else { return Ok(None) };
                 self.rest = JsonRest::Elements(walk.at());
                 (if self.whole { Value::Null } else { Value::str(self.count.to_string()) }, element)
@@ -184,7 +184,7 @@ impl JsonRows {
 }
 
 impl RowSource for JsonRows {
-    fn next(&mut self, out: &mut ViewRows, look: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, look: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         let mut bytes = 0;
         while out.len() < PIECE && bytes < PIECE_BYTES {

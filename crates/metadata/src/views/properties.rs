@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use catalog::properties::{Holder, Property, PropertyClass, key_of, read};
+use catalog::properties::{Property, PropertyClass, PropertyHolder, key_of, read};
 use catalog::{Db, errors};
 use types::{DataType, Len, SqlError, Value};
 
@@ -20,7 +20,7 @@ fn seen(
     session: &mut SessionCore,
     db: &Arc<Db>,
     prefix: &[Value],
-) -> Result<Vec<(Holder, Property)>, SqlError> {
+) -> Result<Vec<(PropertyHolder, Property)>, SqlError> {
     let snapshot = session.snapshot(db)?;
     read(&db.open()?.trees, prefix, snapshot.mode()).map_err(|e| errors::store_error(db, e))
 }
@@ -38,7 +38,7 @@ fn rows(
     found.retain(|(holder, _)| holder.class != PropertyClass::Sensitivity);
     found.retain(|(holder, _)| is_there(db, *holder));
     found.retain(|(holder, _)| !holder.class.is_of_object() || sees(session, db, holder.major));
-    let row = |(holder, property): (Holder, Property)| {
+    let row = |(holder, property): (PropertyHolder, Property)| {
         wanted.part(vec![
             Value::TinyInt(holder.class as u8),
             text(holder.class.description()),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use catalog::properties::{Holder, PropertyClass};
+use catalog::properties::{PropertyClass, PropertyHolder};
 use catalog::security::{Class, Permission, Securable};
 use catalog::{ConstraintAt, Db, ModuleDef, ModuleKind, TableDef, constraints_of, fold_name};
 use compact_str::CompactString;
@@ -34,7 +34,7 @@ impl Level<'_> {
 /// Something that can have properties.
 #[derive(Clone, Debug)]
 pub struct PropertyTarget {
-    pub holder: Holder,
+    pub holder: PropertyHolder,
     /// Kind and name as fn_listextendedproperty shows them; a database has neither.
     pub shown: Option<(&'static str, CompactString)>,
     /// What must be altered to change its properties, and the schema that it is in.
@@ -70,7 +70,7 @@ fn target(
 ) -> PropertyTarget {
     let shown = Some((kind, CompactString::from(name)));
     let (on, schema) = (Securable::new(Class::Object, major), 0);
-    PropertyTarget { holder: Holder { class, major, minor }, shown, on, schema }
+    PropertyTarget { holder: PropertyHolder { class, major, minor }, shown, on, schema }
 }
 
 /// What the levels mean: one thing when all have names, else all of the last kind. Empty: there is
@@ -91,7 +91,7 @@ pub fn find(
     }
     let [top, object, part] = levels;
     if top.kind.is_none() {
-        let holder = Holder { class: PropertyClass::Database, major: 0, minor: 0 };
+        let holder = PropertyHolder { class: PropertyClass::Database, major: 0, minor: 0 };
         return Ok(vec![PropertyTarget {
             holder,
             shown: None,

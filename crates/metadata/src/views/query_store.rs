@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use catalog::Db;
-use catalog::query_store::{Kept, Runtime, Sample, StoreState};
+use catalog::query_store::{Runtime, Sample, StoreState, StoredQueries};
 use parking_lot::MutexGuard;
 use session::state::SessionCore;
 use types::{DataType, Len, Value};
@@ -45,7 +45,7 @@ fn hash(bytes: [u8; 8]) -> Value {
 }
 
 /// What is kept, up to this moment.
-fn kept<'d>(session: &SessionCore, db: &'d Db) -> MutexGuard<'d, Kept> {
+fn kept<'d>(session: &SessionCore, db: &'d Db) -> MutexGuard<'d, StoredQueries> {
     if db.query_store().notes() {
         settle(session.instance().batches());
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, ViewResult, bit, pick, text};
-use catalog::statistics::{self, Origin, Statistics};
+use catalog::statistics::{self, Statistics, StatisticsOrigin};
 use catalog::{Db, TableDef};
 
 use DataType::{BigInt, Bit, Float, Int, NVarChar, Real, SqlVariant};
@@ -40,8 +40,8 @@ pub static STATS: View =
                     Value::Int(table.shown_id()),
                     text(&statistics.name),
                     Value::Int(statistics.stats_id),
-                    bit(statistics.origin == Origin::Auto),
-                    bit(statistics.origin == Origin::User),
+                    bit(statistics.origin == StatisticsOrigin::Auto),
+                    bit(statistics.origin == StatisticsOrigin::User),
                     bit(statistics.no_recompute),
                     bit(statistics.filter.is_some()),
                     statistics.filter.as_ref().map_or(Value::Null, |filter| text(filter.text())),

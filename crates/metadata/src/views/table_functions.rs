@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use catalog::Db;
 use logical::view::Argument;
 use parking_lot::Mutex;
-use types::{DataType, Decimal, Len, Look, SqlError, Value, msg, units};
+use types::{CancelCheck, DataType, Decimal, Len, SqlError, Value, msg, units};
 
 use super::view::all_of;
 use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows};
@@ -192,7 +192,7 @@ impl Numbers {
 }
 
 impl RowSource for Numbers {
-    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         while let Some(n) = self.next
             && out.len() < PIECE
@@ -345,7 +345,7 @@ struct SplitParts {
 }
 
 impl RowSource for SplitParts {
-    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         let mut bytes = 0;
         while let Some((text, from)) = &mut self.rest

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use txn::locks::{LockInfo, LockStatus};
-use txn::{LockMode, Resource, What};
+use txn::{LockMode, LockTarget, Resource};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeric, text};
@@ -47,7 +47,7 @@ fn row_locks(instance: &InstanceCore) -> Vec<LockInfo> {
     for db in instance.databases() {
         let Some(storage) = db.storage_if_open() else { continue };
         held.extend(storage.txns().active().into_iter().map(|txn| LockInfo {
-            resource: Resource { db: storage.id(), what: What::Txn(txn.id) },
+            resource: Resource { db: storage.id(), what: LockTarget::Txn(txn.id) },
             mode: LockMode::X,
             status: LockStatus::Grant,
             owner: txn.owner,
@@ -65,14 +65,16 @@ pub static LOCKS: View = View::sys("dm_tran_locks", LOCK_COLUMNS, |session, _, _
         session.instance().locks().list(None).into_iter().chain(row_locks(session.instance()));
     let rows = held.map(|lock| {
         let (description, entity) = match lock.resource.what {
-            What::Database => (String::new(), 0),
-            What::Schema(id) | What::Object(id) | What::Table(id) => (String::new(), i64::from(id)),
-            What::Key { unit, hash } => (format!("({hash:012x})"), i64::from(unit)),
-            What::Rid { unit, file, page, slot } => {
+            LockTarget::Database => (String::new(), 0),
+            LockTarget::Schema(id) | LockTarget::Object(id) | LockTarget::Table(id) => {
+                (String::new(), i64::from(id))
+            }
+            LockTarget::Key { unit, hash } => (format!("({hash:012x})"), i64::from(unit)),
+            LockTarget::Rid { unit, file, page, slot } => {
                 (format!("{file}:{page}:{slot}"), i64::from(unit))
             }
-            What::Application(hash) => (format!("{hash:x}"), 0),
-            What::Txn(id) => (format!("{}", id.0), 0),
+            LockTarget::Application(hash) => (format!("{hash:x}"), 0),
+            LockTarget::Txn(id) => (format!("{}", id.0), 0),
         };
         let status = match lock.status {
             LockStatus::Grant => "GRANT",

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use ::types::look::GO_ON;
-use ::types::{Look, SqlError, Value};
+use ::types::{CancelCheck, SqlError, Value};
 
 use session::state::SessionCore;
 use syntax::ast;
@@ -63,7 +63,7 @@ pub(super) fn session_of(session: &mut dyn Any) -> Result<&mut SessionCore, SqlE
 struct RowsAtOnce(std::vec::IntoIter<Vec<Value>>);
 
 impl RowSource for RowsAtOnce {
-    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         self.0.by_ref().take(PIECE).for_each(|row| out.push(row));
         Ok(!out.is_empty())

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use txn::{Resource, What};
+use txn::{LockTarget, Resource};
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, text};
@@ -32,13 +32,13 @@ pub struct Wait {
 pub fn wait_resource(resource: &Resource) -> String {
     let db = resource.db;
     match resource.what {
-        What::Database => format!("DATABASE: {db}:0 "),
-        What::Schema(id) => format!("METADATA: database_id = {db} SCHEMA(schema_id = {id})"),
-        What::Object(id) | What::Table(id) => format!("OBJECT: {db}:{id}:0 "),
-        What::Key { unit, hash } => format!("KEY: {db}:{unit} ({hash:012x})"),
-        What::Rid { file, page, slot, .. } => format!("RID: {db}:{file}:{page}:{slot}"),
-        What::Application(hash) => format!("APPLICATION: {db}:0:[{hash:x}]"),
-        What::Txn(id) => format!("XACT: {db}:{}", id.0),
+        LockTarget::Database => format!("DATABASE: {db}:0 "),
+        LockTarget::Schema(id) => format!("METADATA: database_id = {db} SCHEMA(schema_id = {id})"),
+        LockTarget::Object(id) | LockTarget::Table(id) => format!("OBJECT: {db}:{id}:0 "),
+        LockTarget::Key { unit, hash } => format!("KEY: {db}:{unit} ({hash:012x})"),
+        LockTarget::Rid { file, page, slot, .. } => format!("RID: {db}:{file}:{page}:{slot}"),
+        LockTarget::Application(hash) => format!("APPLICATION: {db}:0:[{hash:x}]"),
+        LockTarget::Txn(id) => format!("XACT: {db}:{}", id.0),
     }
 }
 
@@ -46,21 +46,21 @@ pub fn wait_resource(resource: &Resource) -> String {
 fn description(resource: &Resource, mode: &str) -> String {
     let db = resource.db;
     let (what, entity) = match resource.what {
-        What::Database => (format!("databaselock subresource=FULL dbid={db}"), 0),
-        What::Schema(id) => {
+        LockTarget::Database => (format!("databaselock subresource=FULL dbid={db}"), 0),
+        LockTarget::Schema(id) => {
             (format!("metadatalock subresource=SCHEMA classid=schema_id = {id} dbid={db}"), id)
         }
-        What::Object(id) | What::Table(id) => {
+        LockTarget::Object(id) | LockTarget::Table(id) => {
             (format!("objectlock lockPartition=0 objid={id} subresource=FULL dbid={db}"), id)
         }
-        What::Key { unit, .. } => (format!("keylock hobtid={unit} dbid={db}"), unit),
-        What::Rid { unit, file, page, .. } => {
+        LockTarget::Key { unit, .. } => (format!("keylock hobtid={unit} dbid={db}"), unit),
+        LockTarget::Rid { unit, file, page, .. } => {
             (format!("ridlock fileid={file} pageid={page} dbid={db}"), unit)
         }
-        What::Application(hash) => {
+        LockTarget::Application(hash) => {
             (format!("applicationlock hash={hash:x} databasePrincipalId=0 dbid={db}"), 0)
         }
-        What::Txn(id) => (format!("xactlock xdesIdLow={} dbid={db}", id.0), 0),
+        LockTarget::Txn(id) => (format!("xactlock xdesIdLow={} dbid={db}", id.0), 0),
     };
     format!("{what} mode={mode} associatedObjectId={entity}")
 }

@@ -9,7 +9,7 @@ use bind::xml::{NODES, PREPARED};
 use catalog::Db;
 use expr::functions::xml;
 use logical::view::{PIECE, PIECE_BYTES};
-use types::{DataType, Look, SqlError, Value, msg};
+use types::{CancelCheck, DataType, SqlError, Value, msg};
 
 use super::view::all_of;
 use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows};
@@ -104,7 +104,7 @@ struct NodeRows {
 }
 
 impl RowSource for NodeRows {
-    fn next(&mut self, out: &mut ViewRows, look: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, look: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         let mut bytes = 0;
         while out.len() < PIECE && bytes < PIECE_BYTES {

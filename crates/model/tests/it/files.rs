@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use disk::{AlignedBuf, Disk, DiskError, OpenMode, OsDisk, Sectors};
-use ringwood_model::{Device, ModelDisk, Placement, Routes, builtin, open};
+use ringwood_model::{Device, FolderPlacement, ModelDisk, Routes, builtin, open};
 
 fn fast(name: &str) -> Device {
     builtin(name).expect(name).with_time_scale(1_000.0)
@@ -155,10 +155,10 @@ fn folders_go_to_other_mounts_and_devices() {
     let (root, mount) = (tempfile::tempdir().expect("root"), tempfile::tempdir().expect("mount"));
     let base = host(&root);
     let mut routes = Routes::new(root.path(), base.clone());
-    let to_mount = Placement::parse(&mount.path().display().to_string()).expect("folder");
+    let to_mount = FolderPlacement::parse(&mount.path().display().to_string()).expect("folder");
     routes.place(Path::new("E"), to_mount, base.clone()).expect("mount");
     routes
-        .place(Path::new("E/fast"), Placement::parse("ssd-4kn").expect("device"), base)
+        .place(Path::new("E/fast"), FolderPlacement::parse("ssd-4kn").expect("device"), base)
         .expect("device");
     routes.create_dir_all(Path::new("E/fast")).expect("folder");
     let sectors =
@@ -175,7 +175,7 @@ fn folders_go_to_other_mounts_and_devices() {
     assert!(routes.rename(Path::new("E/renamed.mdf"), Path::new("E/fast/x.mdf")).is_err());
     routes.remove(&root.path().join("E/renamed.mdf")).expect("remove");
     assert!(!mount.path().join("renamed.mdf").exists());
-    assert!(Placement::parse("/no/such/folder").is_err());
+    assert!(FolderPlacement::parse("/no/such/folder").is_err());
 }
 
 /// Megabytes a second of eight writers, two per file, on files that are placed on the device's

@@ -9,7 +9,7 @@
 //!   Only then are the extents given back.
 //! - What a run had from an earlier loan has a lower number than the loan, and does not count.
 
-use super::{Doublewrite, LOAN, LOAN_SLOT, Place, SLOTS, Stage, describe, entry};
+use super::{BatchPlace, BatchStage, Doublewrite, LOAN, LOAN_SLOT, SLOTS, describe, entry};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, PAGE_SIZE};
@@ -46,9 +46,9 @@ impl Doublewrite {
         {
             let mut area = self.area.lock();
             for batch in area.batches.iter_mut().filter(|batch| batch.slots.start >= SLOTS) {
-                let open = matches!(batch.stage, Stage::Open | Stage::Stuck);
+                let open = matches!(batch.stage, BatchStage::Open | BatchStage::Stuck);
                 debug_assert!(!open, "the homes of a borrower's batch are not written");
-                batch.stage = Stage::Over;
+                batch.stage = BatchStage::Over;
                 batch.hold = None;
                 batch.homes.clear();
             }
@@ -64,7 +64,7 @@ impl Doublewrite {
         let place = {
             let mut area = self.area.lock();
             area.number += 1;
-            Place { number: area.number, slot: LOAN_SLOT, floor: area.floor() }
+            BatchPlace { number: area.number, slot: LOAN_SLOT, floor: area.floor() }
         };
         write_loan(primary, &place, runs)
     }
@@ -73,7 +73,7 @@ impl Doublewrite {
 /// Makes the page durable that names the borrowed runs.
 pub(super) fn write_loan(
     primary: &DataFile,
-    place: &Place,
+    place: &BatchPlace,
     runs: &[Range<usize>],
 ) -> Result<(), PageError> {
     let run = |run: &Range<usize>| {

@@ -22,7 +22,7 @@ mod stuck;
 mod tests;
 
 pub(crate) use loan::LOAN_RUNS;
-pub(crate) use recover::Recovered;
+pub(crate) use recover::RecoveredArea;
 pub(crate) use stuck::StuckPage;
 
 use crate::error::PageError;
@@ -85,7 +85,7 @@ pub(crate) enum BatchPurpose {
 
 /// How far a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum BatchStage {
     /// Its images or its homes are being written, or that has failed for good.
     Open,
     /// Some of its homes could not be written, and are tried again.
@@ -102,7 +102,7 @@ struct Batch {
     number: u64,
     /// Pages from the area's start on; borrowed ones lie after the area.
     slots: Range<usize>,
-    stage: Stage,
+    stage: BatchStage,
     pages: Vec<PageId>,
     homes: Vec<Arc<DataFile>>,
     /// Redo begins no later than here while it lives: some of its pages are stuck, or were.
@@ -110,7 +110,7 @@ struct Batch {
 }
 
 /// Where a batch goes.
-struct Place {
+struct BatchPlace {
     number: u64,
     slot: usize,
     /// Batches with lower numbers are over, whatever the area still has of them.
@@ -118,7 +118,7 @@ struct Place {
 }
 
 #[derive(Debug, Default)]
-struct Area {
+struct AreaState {
     /// Number of the last batch.
     number: u64,
     /// Slot after the last batch.
@@ -135,7 +135,7 @@ struct Area {
 /// The area's state in memory.
 #[derive(Debug)]
 pub(crate) struct Doublewrite {
-    area: Mutex<Area>,
+    area: Mutex<AreaState>,
     /// Homes were written, or slots have become free.
     changed: Condvar,
     /// How many pages are stuck: mostly none, and then nobody looks further.
@@ -150,16 +150,16 @@ pub(crate) struct Doublewrite {
 /// A batch whose images are durable. Its homes may be written now.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Protected(u64);
+pub(crate) struct ProtectedBatch(u64);
 
 impl Doublewrite {
     /// For an area as it was found.
-    pub fn new(found: &Recovered) -> Doublewrite {
-        let mut area = Area { number: found.last_number(), ..Area::default() };
+    pub fn new(found: &RecoveredArea) -> Doublewrite {
+        let mut area = AreaState { number: found.last_number(), ..AreaState::default() };
         for (number, slots, pages) in found.batches() {
             area.hold(&pages, number);
             // Opening has made all homes durable.
-            let (stage, homes) = (Stage::Over, Vec::new());
+            let (stage, homes) = (BatchStage::Over, Vec::new());
             area.batches.push(Batch { number, slots, stage, pages, homes, hold: None });
         }
         Doublewrite {
@@ -192,7 +192,7 @@ impl Doublewrite {
         homes: Vec<Arc<DataFile>>,
         purpose: BatchPurpose,
         online: &dyn Fn() -> Result<(), PageError>,
-    ) -> Result<Protected, PageError> {
+    ) -> Result<ProtectedBatch, PageError> {
         let most = if purpose == BatchPurpose::Borrower { LOAN_IMAGES } else { BATCH_IMAGES };
         debug_assert!(!images.is_empty() && images.len() <= most);
         let ids = images.iter().map(|(id, _)| *id).collect();
@@ -203,7 +203,7 @@ impl Doublewrite {
         parts.extend(images.iter().map(|(_, image)| &image[..]));
         let at = (DWB_DIRECTORY as usize + place.slot) * PAGE_SIZE;
         match primary.file.write_durable(at as u64, &parts) {
-            Ok(()) => Ok(Protected(place.number)),
+            Ok(()) => Ok(ProtectedBatch(place.number)),
             Err(cause) if may_go_on(primary, &cause) => {
                 self.cancel(place.number);
                 Err(PageError::Unwritten { page: images[0].0, pages: images.len(), cause })
@@ -213,10 +213,10 @@ impl Doublewrite {
     }
 
     /// The homes of a batch are written, and their files know it ([`DataFile::written`]).
-    pub fn written(&self, batch: Protected) {
+    pub fn written(&self, batch: ProtectedBatch) {
         let mut area = self.area.lock();
         if let Some(batch) = area.batches.iter_mut().find(|b| b.number == batch.0) {
-            batch.stage = Stage::Home;
+            batch.stage = BatchStage::Home;
         }
         drop(area);
         self.changed.notify_all();
@@ -229,14 +229,14 @@ impl Doublewrite {
         homes: Vec<Arc<DataFile>>,
         purpose: BatchPurpose,
         online: &dyn Fn() -> Result<(), PageError>,
-    ) -> Result<Place, PageError> {
+    ) -> Result<BatchPlace, PageError> {
         let need = pages.len() + 1;
         let mut area = self.area.lock();
         loop {
             if let Some(slot) = area.place(need, purpose) {
                 return Ok(area.take(slot..slot + need, pages, homes));
             }
-            if area.batches.iter().any(|batch| batch.stage == Stage::Home) {
+            if area.batches.iter().any(|batch| batch.stage == BatchStage::Home) {
                 area = self.free(area)?;
             } else if purpose == BatchPurpose::Stuck {
                 // Its batch has the images too. Others may wait for room like this, each with a
@@ -253,10 +253,13 @@ impl Doublewrite {
     }
 
     /// Makes the homes that are written by now durable; their batches are over then.
-    fn free<'a>(&'a self, area: MutexGuard<'a, Area>) -> Result<MutexGuard<'a, Area>, PageError> {
+    fn free<'a>(
+        &'a self,
+        area: MutexGuard<'a, AreaState>,
+    ) -> Result<MutexGuard<'a, AreaState>, PageError> {
         let mut numbers = Vec::new();
         let mut files: Vec<Arc<DataFile>> = Vec::new();
-        for batch in area.batches.iter().filter(|batch| batch.stage == Stage::Home) {
+        for batch in area.batches.iter().filter(|batch| batch.stage == BatchStage::Home) {
             numbers.push(batch.number);
             for home in &batch.homes {
                 // The file, not its number: another one may have had that before, and still wait
@@ -270,7 +273,7 @@ impl Doublewrite {
         sync_all(&files)?;
         let mut area = self.area.lock();
         for batch in area.batches.iter_mut().filter(|batch| numbers.contains(&batch.number)) {
-            batch.stage = Stage::Over;
+            batch.stage = BatchStage::Over;
             batch.hold = None;
             batch.homes.clear();
         }
@@ -297,14 +300,14 @@ pub(crate) fn may_go_on(primary: &DataFile, cause: &DiskError) -> bool {
     cause.is_no_space() && !cause.is_final() && primary.file.is_direct()
 }
 
-impl Area {
+impl AreaState {
     fn live(&self) -> impl Iterator<Item = &Batch> {
-        self.batches.iter().filter(|batch| batch.stage != Stage::Over)
+        self.batches.iter().filter(|batch| batch.stage != BatchStage::Over)
     }
 
     /// Why nobody will make room, if that is so.
     fn is_stuck(&self) -> Option<PageError> {
-        let waits = self.live().any(|batch| batch.stage != Stage::Stuck);
+        let waits = self.live().any(|batch| batch.stage != BatchStage::Stuck);
         if waits { None } else { self.stuck_error() }
     }
 
@@ -336,7 +339,7 @@ impl Area {
         slots: Range<usize>,
         pages: Vec<PageId>,
         homes: Vec<Arc<DataFile>>,
-    ) -> Place {
+    ) -> BatchPlace {
         self.forget(|old| slots.contains(&old.slots.start));
         if slots.start < SLOTS {
             self.next = slots.end;
@@ -344,9 +347,9 @@ impl Area {
         self.number += 1;
         self.hold(&pages, self.number);
         let slot = slots.start;
-        let (number, stage) = (self.number, Stage::Open);
+        let (number, stage) = (self.number, BatchStage::Open);
         self.batches.push(Batch { number, slots, stage, pages, homes, hold: None });
-        Place { number: self.number, slot, floor: self.floor() }
+        BatchPlace { number: self.number, slot, floor: self.floor() }
     }
 
     /// A batch has images of these pages.
@@ -368,7 +371,7 @@ impl Area {
             std::mem::take(&mut self.batches).into_iter().partition(gone);
         self.batches = kept;
         for old in gone {
-            debug_assert!(old.stage == Stage::Over, "slots of a batch that is not over");
+            debug_assert!(old.stage == BatchStage::Over, "slots of a batch that is not over");
             for page in old.pages {
                 let Entry::Occupied(mut holders) = self.held.entry(page) else {
                     debug_assert!(false, "{page:?} of a batch is not held");
@@ -400,7 +403,7 @@ fn has_gap(taken: impl Iterator<Item = Range<usize>>) -> bool {
 }
 
 /// The directory page of a batch.
-fn directory(place: &Place, images: &[(PageId, &[u8; PAGE_SIZE])]) -> AlignedBuf {
+fn directory(place: &BatchPlace, images: &[(PageId, &[u8; PAGE_SIZE])]) -> AlignedBuf {
     let entry = |(id, image): &(PageId, &[u8; PAGE_SIZE])| entry(id.to_bytes(), sum_in(image));
     describe(place, MARK, images.iter().map(entry))
 }
@@ -412,7 +415,11 @@ fn entry(what: [u8; 6], more: u32) -> [u8; ENTRY] {
     bytes
 }
 
-fn describe(place: &Place, mark: u16, entries: impl Iterator<Item = [u8; ENTRY]>) -> AlignedBuf {
+fn describe(
+    place: &BatchPlace,
+    mark: u16,
+    entries: impl Iterator<Item = [u8; ENTRY]>,
+) -> AlignedBuf {
     let mut page = Page::zeroed();
     page.format(PageId::new(1, DWB_DIRECTORY), PageType::Doublewrite, 0, UnitId(0));
     let body = &mut page.bytes_mut()[HEADER_SIZE..];

@@ -6,8 +6,8 @@
 
 use super::loan::write_loan;
 use super::{
-    AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, ENTRY, LOAN, LOAN_SLOT,
-    MARK, MOST_ENTRIES, Place, SLOTS,
+    AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, BatchPlace, ENTRY, LOAN,
+    LOAN_SLOT, MARK, MOST_ENTRIES, SLOTS,
 };
 use crate::error::PageError;
 use crate::files::DataFile;
@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// What the area had when the database was opened.
 #[derive(Debug)]
-pub(crate) struct Recovered {
+pub(crate) struct RecoveredArea {
     /// Adjacent slots from this one on: the area, and what there is in borrowed extents.
     parts: Vec<(usize, AlignedBuf)>,
     /// In the order in which they were written.
@@ -30,9 +30,9 @@ pub(crate) struct Recovered {
     last_number: u64,
 }
 
-impl Recovered {
+impl RecoveredArea {
     /// Reads the area of file 1, before anything else reads the files.
-    pub fn read(primary: &DataFile) -> Result<Recovered, PageError> {
+    pub fn read(primary: &DataFile) -> Result<RecoveredArea, PageError> {
         primary.file.sync()?;
         let mut area = AlignedBuf::new(SLOTS * PAGE_SIZE);
         primary.read_raw(DWB_DIRECTORY, &mut area)?;
@@ -60,12 +60,12 @@ impl Recovered {
         found.retain(|batch| batch.number >= floor);
         // Within a round of an older version the places rise already.
         found.sort_by_key(|batch| batch.number);
-        Ok(Recovered { parts, batches: found, lent, last_number })
+        Ok(RecoveredArea { parts, batches: found, lent, last_number })
     }
 
     /// Of a new file.
-    pub fn nothing() -> Recovered {
-        Recovered { parts: Vec::new(), batches: Vec::new(), lent: false, last_number: 0 }
+    pub fn nothing() -> RecoveredArea {
+        RecoveredArea { parts: Vec::new(), batches: Vec::new(), lent: false, last_number: 0 }
     }
 
     /// No batch has a higher one.
@@ -99,7 +99,7 @@ impl Recovered {
             return Ok(());
         }
         let number = self.last_number();
-        write_loan(primary, &Place { number, slot: LOAN_SLOT, floor: number }, &[])
+        write_loan(primary, &BatchPlace { number, slot: LOAN_SLOT, floor: number }, &[])
     }
 
     /// The newest whole image of each page.

@@ -13,7 +13,7 @@
 //!   the area may have outdated images of other pages, and redo brings every page up to date that
 //!   is repaired from one.
 
-use super::{Area, Doublewrite, Protected, SLOTS, Stage};
+use super::{AreaState, BatchStage, Doublewrite, ProtectedBatch, SLOTS};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::PageId;
@@ -45,9 +45,9 @@ pub(crate) struct Stuck {
 impl Doublewrite {
     /// The homes of a batch are written, but for these pages; `hold` is the oldest change that is
     /// missing on disk.
-    pub fn keep(&self, batch: Protected, pages: Vec<StuckPage>, hold: Option<Lsn>) {
+    pub fn keep(&self, batch: ProtectedBatch, pages: Vec<StuckPage>, hold: Option<Lsn>) {
         let mut area = self.area.lock();
-        let Area { batches, stuck, .. } = &mut *area;
+        let AreaState { batches, stuck, .. } = &mut *area;
         if let Some(batch) = batches.iter_mut().find(|b| b.number == batch.0) {
             for of in pages {
                 let at = batch.pages.iter().position(|page| *page == of.page);
@@ -55,7 +55,7 @@ impl Doublewrite {
                 let slot = batch.slots.start + 1 + at.unwrap_or(0);
                 stuck.insert(of.page, Stuck { of, batch: batch.number, slot });
             }
-            (batch.stage, batch.hold) = (Stage::Stuck, hold);
+            (batch.stage, batch.hold) = (BatchStage::Stuck, hold);
         }
         self.stuck.store(area.stuck.len(), Ordering::Release);
         drop(area);
@@ -118,7 +118,7 @@ impl Doublewrite {
     /// A failed sync.
     pub fn end_holds(&self) -> Result<(), PageError> {
         let area = self.area.lock();
-        if area.live().any(|batch| batch.stage == Stage::Home && batch.hold.is_some()) {
+        if area.live().any(|batch| batch.stage == BatchStage::Home && batch.hold.is_some()) {
             drop(self.free(area)?);
         }
         Ok(())
@@ -126,14 +126,18 @@ impl Doublewrite {
 
     /// Whether borrowed extents have the only good image of a page.
     pub fn is_lent_stuck(&self) -> bool {
-        self.area.lock().batches.iter().any(|b| b.slots.start >= SLOTS && b.stage == Stage::Stuck)
+        self.area
+            .lock()
+            .batches
+            .iter()
+            .any(|b| b.slots.start >= SLOTS && b.stage == BatchStage::Stuck)
     }
 
     /// None of the batch's homes was written, nor will be: its image was not made durable.
     pub(super) fn cancel(&self, number: u64) {
         let mut area = self.area.lock();
         if let Some(batch) = area.batches.iter_mut().find(|batch| batch.number == number) {
-            batch.stage = Stage::Over;
+            batch.stage = BatchStage::Over;
             batch.homes.clear();
         }
         drop(area);
@@ -141,7 +145,7 @@ impl Doublewrite {
     }
 }
 
-impl Area {
+impl AreaState {
     pub(super) fn stuck_error(&self) -> Option<PageError> {
         let first = &self.stuck.values().next()?.of;
         Some(PageError::Unwritten {
@@ -157,7 +161,7 @@ impl Area {
             return;
         }
         if let Some(batch) = self.batches.iter_mut().find(|batch| batch.number == number) {
-            batch.stage = Stage::Home;
+            batch.stage = BatchStage::Home;
         }
     }
 

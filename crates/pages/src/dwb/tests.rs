@@ -32,8 +32,8 @@ fn image(id: PageId, mark: u8) -> AlignedBuf {
     AlignedBuf::from_slice(page.bytes())
 }
 
-fn recovered(file: &DataFile) -> Recovered {
-    Recovered::read(file).expect("the area")
+fn recovered(file: &DataFile) -> RecoveredArea {
+    RecoveredArea::read(file).expect("the area")
 }
 
 fn found(file: &DataFile) -> Vec<(u32, u8)> {
@@ -41,7 +41,7 @@ fn found(file: &DataFile) -> Vec<(u32, u8)> {
 }
 
 fn new_area() -> Doublewrite {
-    Doublewrite::new(&Recovered::nothing())
+    Doublewrite::new(&RecoveredArea::nothing())
 }
 
 /// Nobody must wait in these tests.
@@ -55,7 +55,7 @@ fn try_protect(
     images: &BTreeMap<PageId, AlignedBuf>,
     homes: &[Arc<DataFile>],
     purpose: BatchPurpose,
-) -> Result<Protected, PageError> {
+) -> Result<ProtectedBatch, PageError> {
     let named: Vec<_> = images.iter().map(|(id, image)| (*id, &image.as_chunks().0[0])).collect();
     area.protect(primary, &named, homes.to_vec(), purpose, &no_room)
 }
@@ -65,7 +65,7 @@ fn protect(
     file: &Arc<DataFile>,
     pages: Range<u32>,
     mark: u8,
-) -> Result<Protected, PageError> {
+) -> Result<ProtectedBatch, PageError> {
     let ids = pages.map(|page| PageId::new(1, 1000 + page));
     let images = ids.map(|id| (id, image(id, mark))).collect();
     try_protect(area, file, &images, std::slice::from_ref(file), BatchPurpose::Eviction)
@@ -84,7 +84,7 @@ fn batches_lie_side_by_side_and_the_newest_image_counts() {
 
     // Room for the fourth large one is made by a sync of the first, which is home; the second
     // stays.
-    let large: Vec<Protected> = (0..3)
+    let large: Vec<ProtectedBatch> = (0..3)
         .map(|i| protect(&area, &file, 100 * (i + 1)..100 * (i + 1) + 63, 3).expect("protected"))
         .collect();
     assert_eq!(found(&file).len(), 4 + 3 * 63 - 1);
@@ -107,7 +107,7 @@ fn a_checkpoint_leaves_room_for_eviction() {
         let images = ids.map(|id| (id, image(id, 1))).collect();
         try_protect(&area, &file, &images, std::slice::from_ref(&file), purpose)
     };
-    let checkpoint: Vec<Protected> =
+    let checkpoint: Vec<ProtectedBatch> =
         (0..3).map(|n| batch(n, BatchPurpose::Checkpoint).expect("room")).collect();
     assert!(batch(3, BatchPurpose::Checkpoint).is_err());
     let eviction = batch(4, BatchPurpose::Eviction).expect("room");
@@ -126,7 +126,7 @@ fn a_batch_waits_for_room() {
     let disk = SimDisk::new(1);
     let file = primary(&disk);
     let area = new_area();
-    let open: Vec<Protected> =
+    let open: Vec<ProtectedBatch> =
         (0..4).map(|n| protect(&area, &file, n * 63..n * 63 + 63, 1).expect("room")).collect();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
@@ -286,13 +286,13 @@ fn unreadable_pages_do_not_keep_the_database_down() {
 }
 
 /// A batch whose images are durable and whose homes are not written.
-type Open = (Protected, BTreeMap<PageId, AlignedBuf>);
+type OpenBatch = (ProtectedBatch, BTreeMap<PageId, AlignedBuf>);
 
 /// Writes the homes of some batches, all in flight together.
 fn write_homes(
     area: &Doublewrite,
     files: &[Arc<DataFile>; 2],
-    open: Vec<Open>,
+    open: Vec<OpenBatch>,
 ) -> Result<(), PageError> {
     let pages: Vec<(PageId, &AlignedBuf)> =
         open.iter().flat_map(|(_, images)| images.iter().map(|(id, image)| (*id, image))).collect();
@@ -327,12 +327,12 @@ fn numbered(id: PageId, version: u32) -> AlignedBuf {
 }
 
 /// Writers of random pages, and what they may expect after a crash.
-struct Load<'a> {
+struct WriterLoad<'a> {
     area: &'a Doublewrite,
     files: &'a [Arc<DataFile>; 2],
     rng: &'a mut fastrand::Rng,
     version: u32,
-    open: Vec<(BatchPurpose, Open)>,
+    open: Vec<(BatchPurpose, OpenBatch)>,
     lent: bool,
     /// Versions whose homes are written, and are durable.
     written: BTreeMap<PageId, u32>,
@@ -341,7 +341,7 @@ struct Load<'a> {
     formatted: Vec<PageId>,
 }
 
-impl Load<'_> {
+impl WriterLoad<'_> {
     fn pages(&mut self, most: usize) -> BTreeMap<PageId, AlignedBuf> {
         let mut pages = BTreeMap::new();
         for _ in 0..self.rng.usize(1..=most) {
@@ -486,7 +486,7 @@ fn no_page_stays_torn() {
             let area = Doublewrite::new(&recovered(&files[0]));
             let written = durable.clone();
             let (open_batches, formatted) = (Vec::new(), Vec::new());
-            let mut load = Load {
+            let mut load = WriterLoad {
                 area: &area,
                 files: &files,
                 rng: &mut rng,

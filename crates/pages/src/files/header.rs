@@ -6,7 +6,7 @@
 use super::{FileGrowth, FileSpec};
 use crate::codec::Reader;
 use crate::error::PageError;
-use crate::home::{Home, InstanceId};
+use crate::home::{InstanceHome, InstanceId};
 use crate::id::{PageId, UnitId};
 use crate::page::{BODY_SIZE, Page, PageType};
 use std::path::{Path, PathBuf};
@@ -29,15 +29,15 @@ fn other_format(path: &Path, found: u16) -> PageError {
 /// Where the log of a database ended that was closed cleanly: all pages are as that log left them,
 /// and a new log may begin after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Closed {
+pub struct CleanEnd {
     /// Behind the last record.
     pub end: Lsn,
     /// The next transaction's id.
     pub next_txn: u64,
 }
 
-/// What the header page of a file says. Paths are where the files are; on disk they are as [`Home`]
-/// records them.
+/// What the header page of a file says. Paths are where the files are; on disk they are as
+/// [`InstanceHome`] records them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub format: u16,
@@ -45,7 +45,7 @@ pub(crate) struct FileHeader {
     /// The instance that the file belongs to; zeros: none.
     pub owner: InstanceId,
     /// While the database is closed.
-    pub closed: Option<Closed>,
+    pub closed: Option<CleanEnd>,
     pub spec: FileSpec,
     /// In file 1: number and path of every file.
     pub others: Vec<(u16, PathBuf)>,
@@ -75,7 +75,7 @@ fn path_str(path: &Path) -> Result<&str, PageError> {
 
 impl FileHeader {
     /// The header of a new file.
-    pub fn new(database: [u8; 16], home: &Home, spec: &FileSpec) -> FileHeader {
+    pub fn new(database: [u8; 16], home: &InstanceHome, spec: &FileSpec) -> FileHeader {
         FileHeader {
             format: FORMAT,
             database,
@@ -97,13 +97,13 @@ impl FileHeader {
     }
 
     /// The body of the header page.
-    pub fn encode(&self, home: &Home) -> Result<Vec<u8>, PageError> {
+    pub fn encode(&self, home: &InstanceHome) -> Result<Vec<u8>, PageError> {
         let mut b = Vec::with_capacity(512);
         b.extend_from_slice(MAGIC);
         b.extend_from_slice(&self.format.to_le_bytes());
         b.extend_from_slice(&self.database);
         b.extend_from_slice(&self.owner);
-        let closed = self.closed.unwrap_or(Closed { end: Lsn::ZERO, next_txn: 0 });
+        let closed = self.closed.unwrap_or(CleanEnd { end: Lsn::ZERO, next_txn: 0 });
         b.push(self.closed.is_some().into());
         b.extend_from_slice(&closed.end.to_bytes());
         b.extend_from_slice(&closed.next_txn.to_le_bytes());
@@ -141,7 +141,7 @@ impl FileHeader {
     }
 
     /// The header page as it is first written.
-    pub fn page(&self, home: &Home) -> Result<Box<Page>, PageError> {
+    pub fn page(&self, home: &InstanceHome) -> Result<Box<Page>, PageError> {
         let body = self.encode(home)?;
         let mut page = Page::zeroed();
         page.format(PageId::new(self.spec.id, 0), PageType::FileHeader, 0, UnitId(0));
@@ -150,7 +150,7 @@ impl FileHeader {
         Ok(page)
     }
 
-    pub fn decode(page: &Page, path: &Path, home: &Home) -> Result<FileHeader, PageError> {
+    pub fn decode(page: &Page, path: &Path, home: &InstanceHome) -> Result<FileHeader, PageError> {
         if page.page_type() != Some(PageType::FileHeader) {
             let why = "page 0 is no file header";
             return Err(PageError::NotADataFile { path: path.display().to_string(), why });
@@ -188,7 +188,7 @@ impl FileHeader {
             let is_closed = r.u8()? != 0;
             let end = Lsn::from_bytes(*r.array()?);
             let next_txn = u64::from_le_bytes(*r.array()?);
-            closed = is_closed.then_some(Closed { end, next_txn });
+            closed = is_closed.then_some(CleanEnd { end, next_txn });
         }
         let id = u16::from_le_bytes(*r.array()?);
         let filegroup = u16::from_le_bytes(*r.array()?);
@@ -238,23 +238,26 @@ mod tests {
     }
 
     fn header() -> FileHeader {
-        let home = Home { instance: [3; 16], ..Home::default() };
+        let home = InstanceHome { instance: [3; 16], ..InstanceHome::default() };
         let others = vec![(1, "/data/a.mdf".into()), (3, "/b".into())];
         FileHeader { others, ..FileHeader::new([7; 16], &home, &spec()) }
     }
 
     #[test]
     fn header_page_keeps_everything() {
-        let home = Home { folder: "/data".into(), ..Home::default() };
-        let closed = Some(Closed { end: Lsn { vlf: 4, block: 17, slot: 2 }, next_txn: 1 << 40 });
+        let home = InstanceHome { folder: "/data".into(), ..InstanceHome::default() };
+        let closed = Some(CleanEnd { end: Lsn { vlf: 4, block: 17, slot: 2 }, next_txn: 1 << 40 });
         let mut head = FileHeader { emptied: true, grown: 7, closed, ..header() };
         head.spec.path = "/data/x/data.ndf".into();
         let page = head.page(&home).unwrap();
         assert_eq!(page.stored_checksum(), page.compute_checksum());
         assert_eq!(FileHeader::decode(&page, Path::new("b"), &home).unwrap(), head);
         // In a folder that has moved the file has moved with it.
-        let moved =
-            Home { folder: "/new".into(), places: vec![(3, "/c".into())], ..Home::default() };
+        let moved = InstanceHome {
+            folder: "/new".into(),
+            places: vec![(3, "/c".into())],
+            ..InstanceHome::default()
+        };
         let there = FileHeader::decode(&page, Path::new("b"), &moved).unwrap();
         assert_eq!(there.others, [(1, "/new/a.mdf".into()), (3, "/c".into())]);
     }
@@ -265,20 +268,20 @@ mod tests {
         let head = header();
         head.check_format(Path::new("b")).unwrap();
         let old = FileHeader { format: 2, ..head };
-        let body = old.encode(&Home::default()).unwrap();
+        let body = old.encode(&InstanceHome::default()).unwrap();
         let found = FileHeader::decode_body(&body, Path::new("b")).unwrap();
         assert_eq!(found, old);
         let error = found.check_format(Path::new("b")).unwrap_err();
         assert_eq!(error, PageError::OtherFormat { path: "b".into(), found: 2, known: FORMAT });
         let newer = FileHeader { format: FORMAT + 1, ..old };
-        let body = newer.encode(&Home::default()).unwrap();
+        let body = newer.encode(&InstanceHome::default()).unwrap();
         let error = FileHeader::decode_body(&body, Path::new("b")).unwrap_err();
         assert_eq!(
             error,
             PageError::OtherFormat { path: "b".into(), found: FORMAT + 1, known: FORMAT }
         );
         let none = FileHeader { format: 0, ..newer };
-        let body = none.encode(&Home::default()).unwrap();
+        let body = none.encode(&InstanceHome::default()).unwrap();
         let error = FileHeader::decode_body(&body, Path::new("b")).unwrap_err();
         assert!(matches!(error, PageError::NotADataFile { .. }), "{error}");
     }
@@ -287,7 +290,7 @@ mod tests {
     #[test]
     fn format_1_is_read() {
         let head = header();
-        let body = head.encode(&Home::default()).unwrap();
+        let body = head.encode(&InstanceHome::default()).unwrap();
         let mut old = body[..26].to_vec();
         old[8..10].copy_from_slice(&FORMAT_WITHOUT_OWNER.to_le_bytes());
         old.extend_from_slice(&body[26 + 16 + 1 + 10 + 8..]);
@@ -297,7 +300,7 @@ mod tests {
 
     #[test]
     fn damaged_header_gives_errors() {
-        let home = Home::default();
+        let home = InstanceHome::default();
         let page = header().page(&home).unwrap();
         let mut rng = fastrand::Rng::with_seed(5);
         for _ in 0..2000 {

@@ -15,7 +15,7 @@ use wal::Lsn;
 /// The bytes that an update replaces. Between `head` and `tail` stood `earlier` bytes that the
 /// operation made which the old header names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Before<'a> {
+pub struct BeforeImage<'a> {
     pub head: &'a [u8],
     pub earlier: u16,
     pub tail: &'a [u8],
@@ -24,25 +24,25 @@ pub struct Before<'a> {
 /// Bytes that are worth looking them up in another record when the change is taken back.
 pub const WORTH: usize = 128;
 
-impl<'a> Before<'a> {
+impl<'a> BeforeImage<'a> {
     /// All bytes, in the record itself.
     #[must_use]
     #[inline]
-    pub fn whole(bytes: &'a [u8]) -> Before<'a> {
-        Before { head: bytes, earlier: 0, tail: &[] }
+    pub fn whole(bytes: &'a [u8]) -> BeforeImage<'a> {
+        BeforeImage { head: bytes, earlier: 0, tail: &[] }
     }
 
     /// `bytes` stand at `at` of the row's body; `made` is what the operation that the row's header
     /// names wrote of it. That must be an update by the transaction that changes the row now.
     #[must_use]
-    pub fn without(bytes: &'a [u8], at: usize, made: Range<usize>) -> Before<'a> {
+    pub fn without(bytes: &'a [u8], at: usize, made: Range<usize>) -> BeforeImage<'a> {
         let start = made.start.clamp(at, at + bytes.len()) - at;
         let end = made.end.clamp(at, at + bytes.len()) - at;
         match u16::try_from(end.saturating_sub(start)) {
             Ok(earlier) if usize::from(earlier) >= WORTH => {
-                Before { head: &bytes[..start], earlier, tail: &bytes[end..] }
+                BeforeImage { head: &bytes[..start], earlier, tail: &bytes[end..] }
             }
-            _ => Before::whole(bytes),
+            _ => BeforeImage::whole(bytes),
         }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Before<'a> {
     }
 
     /// Appends the bytes to `out`. `at` is where they stood in the row's body, `earlier` the
-    /// operation that the old header names; it is needed if [`Before::earlier`] is not 0.
+    /// operation that the old header names; it is needed if [`BeforeImage::earlier`] is not 0.
     ///
     /// # Errors
     /// [`PageError::Record`] when `earlier` is missing or did not write what was left out.
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn update(at: u16, new_bytes: &[u8]) -> PageOp<'_> {
-        let before = Before::whole(&[]);
+        let before = BeforeImage::whole(&[]);
         PageOp::Update {
             slot: 0,
             flags: 0,
@@ -161,7 +161,7 @@ mod tests {
                 start..rng.usize(start..=body.len())
             };
             let (made, now) = (part(), part());
-            let before = Before::without(&body[now.clone()], now.start, made.clone());
+            let before = BeforeImage::without(&body[now.clone()], now.start, made.clone());
             assert_eq!(before.len(), now.len());
             let earlier = update(made.start as u16, &body[made.clone()]);
             let mut out = vec![7];

@@ -17,7 +17,7 @@ const DONE: u32 = u32::MAX;
 
 /// How far the frames, which are used in order at first, have their memory.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct MemoryAhead {
     used: AtomicU32,
     taken: AtomicU32,
 }
@@ -27,10 +27,10 @@ fn distance(used: u32) -> u32 {
     (used / 2).clamp(STEP, MOST)
 }
 
-impl Ahead {
+impl MemoryAhead {
     /// Nothing is left to be done.
-    pub fn done() -> Ahead {
-        Ahead { used: AtomicU32::new(0), taken: AtomicU32::new(DONE) }
+    pub fn done() -> MemoryAhead {
+        MemoryAhead { used: AtomicU32::new(0), taken: AtomicU32::new(DONE) }
     }
 
     /// A frame is used. True when memory should be taken for those after it.
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn memory_stays_ahead_of_use() {
-        let (frames, ahead) = (Frames::new(3 * MOST).unwrap(), Ahead::default());
+        let (frames, ahead) = (Frames::new(3 * MOST).unwrap(), MemoryAhead::default());
         let mut takes = 0;
         for i in 0..frames.len() {
             frames.page_mut(i).bytes_mut()[7] = i as u8;
@@ -79,6 +79,6 @@ mod tests {
         assert_eq!(ahead.taken.load(Ordering::Relaxed), DONE);
         // Taking memory changes nothing in it.
         assert!((0..frames.len()).all(|i| frames.page(i).bytes()[7] == i as u8));
-        assert!(!ahead.uses(5) && !Ahead::done().uses(0));
+        assert!(!ahead.uses(5) && !MemoryAhead::done().uses(0));
     }
 }

@@ -5,13 +5,13 @@
 //! that miss one page one reads it.
 
 use super::trace::{self, LOOKUP_STEP, LOOKUPS};
-use super::{COLD, Frame, Inner, LOADING, MAX_USAGE, Mode, PageIo, key_page, key_store};
+use super::{COLD, Frame, LOADING, MAX_USAGE, Mode, PageIo, PoolInner, key_page, key_store};
 use crate::error::PageError;
 use crate::waits::PageWait;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-impl Inner {
+impl PoolInner {
     /// A frame with the page, latched in the mode.
     #[inline]
     pub fn fetch(
@@ -132,7 +132,7 @@ impl Inner {
             return Ok(None);
         }
         let begin = Instant::now();
-        let loading = Loading { pool: self, frame: i, key };
+        let loading = LoadingFrame { pool: self, frame: i, key };
         let read = io.read_page(key_page(key), self.frames.page_mut(i));
         std::mem::forget(loading);
         let wait = if mode == Mode::Shared { PageWait::IoSh } else { PageWait::IoEx };
@@ -235,13 +235,13 @@ impl Inner {
 
 /// A frame that is being read into. Dropped only by a panic: then the frame is free again, and who
 /// waits for it looks once more.
-struct Loading<'a> {
-    pool: &'a Inner,
+struct LoadingFrame<'a> {
+    pool: &'a PoolInner,
     frame: u32,
     key: u64,
 }
 
-impl Drop for Loading<'_> {
+impl Drop for LoadingFrame<'_> {
     fn drop(&mut self) {
         self.pool.discard(self.frame, self.key);
     }

@@ -2,21 +2,21 @@
 
 use crate::id::PageId;
 use crate::page::Page;
-use crate::pool::{Inner, Mode, key_page};
+use crate::pool::{Mode, PoolInner, key_page};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
 
 /// A page under a shared latch.
 pub struct PageRef<'a> {
-    pool: &'a Inner,
+    pool: &'a PoolInner,
     frame: u32,
 }
 
 /// A page under an exclusive latch. It can be read; it changes only through `Store::change` and
 /// `Store::redo`.
 pub struct PageMut<'a> {
-    pool: &'a Inner,
+    pool: &'a PoolInner,
     frame: u32,
     /// The frame was made for a page to be formatted and nothing has been applied yet.
     blank: bool,
@@ -24,14 +24,14 @@ pub struct PageMut<'a> {
 
 impl<'a> PageRef<'a> {
     /// The caller holds the frame's latch shared and hands it over.
-    pub(crate) fn new(pool: &'a Inner, frame: u32) -> PageRef<'a> {
+    pub(crate) fn new(pool: &'a PoolInner, frame: u32) -> PageRef<'a> {
         PageRef { pool, frame }
     }
 }
 
 impl<'a> PageMut<'a> {
     /// The caller holds the frame's latch exclusive and hands it over.
-    pub(crate) fn new(pool: &'a Inner, frame: u32, blank: bool) -> PageMut<'a> {
+    pub(crate) fn new(pool: &'a PoolInner, frame: u32, blank: bool) -> PageMut<'a> {
         PageMut { pool, frame, blank }
     }
 

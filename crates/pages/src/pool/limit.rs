@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
-use super::{Inner, Mode};
+use super::{Mode, PoolInner};
 use crate::id::PAGE_SIZE;
 
 /// The pool keeps so many frames whatever the limit.
@@ -76,7 +76,7 @@ impl Limit {
     }
 }
 
-impl Inner {
+impl PoolInner {
     /// Frames that have memory, or may have it at any moment.
     pub fn with_memory(&self) -> u32 {
         self.frames.used().end.saturating_sub(self.limit.len())

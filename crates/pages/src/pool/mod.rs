@@ -18,17 +18,17 @@ pub(crate) mod trace;
 mod turnover;
 
 pub use guard::{PageMut, PageRef};
-pub use read_ahead::Reads;
+pub use read_ahead::PendingReads;
 pub use trace::{PageReads, PageTrace, UnitReads, note_run_file};
 
 pub(crate) use frames::{COLD, DIRTY, FORMATTED, FREE, Frame, Frames, LOADING, Mode, WRITING};
-pub(crate) use read_ahead::{Claimed, PREFETCH_PAGES, Tally};
+pub(crate) use read_ahead::{ClaimedPages, PREFETCH_PAGES, ReadTally};
 
 use crate::error::PageError;
 use crate::id::PageId;
 use crate::page::Page;
 use crate::waits::PageWaits;
-use ahead::Ahead;
+use ahead::MemoryAhead;
 use parking_lot::{Condvar, Mutex, RwLock};
 use read_ahead::ReadAheads;
 use std::collections::VecDeque;
@@ -67,7 +67,7 @@ pub(crate) trait PageIo: Send + Sync {
     fn read_page(&self, id: PageId, into: &mut Page) -> Result<(), PageError>;
     /// Writes these frames if they are dirty and their latches are free; returns how many were
     /// written.
-    fn write_frames(&self, pool: &Inner, frames: &[(u32, u64)]) -> Result<usize, PageError>;
+    fn write_frames(&self, pool: &PoolInner, frames: &[(u32, u64)]) -> Result<usize, PageError>;
     /// Whether nothing of it is read or written any more.
     fn is_offline(&self) -> bool;
     /// Changes from this record on go from a frame and are in no file: only the log has them. To be
@@ -78,14 +78,14 @@ pub(crate) trait PageIo: Send + Sync {
 /// One per instance. Dropping it stops the lazy writer; dirty pages are the stores' business
 /// (checkpoint first).
 pub struct BufferPool {
-    inner: Arc<Inner>,
+    inner: Arc<PoolInner>,
     writer: Option<JoinHandle<()>>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct PoolInner {
     pub frames: Frames,
     table: PageTable,
-    ahead: Ahead,
+    ahead: MemoryAhead,
     /// Frames that were in use and hold no page.
     free: Mutex<Vec<u32>>,
     /// How many frames hold no page, those that were never in use included.
@@ -136,12 +136,12 @@ impl BufferPool {
             .unwrap_or(u32::MAX - 1)
             .max(16);
         let mut frames = Frames::new(count).ok_or(PageError::NoFrames)?;
-        let mut ahead = Ahead::default();
+        let mut ahead = MemoryAhead::default();
         if options.commit {
             frames.commit();
-            ahead = Ahead::done();
+            ahead = MemoryAhead::done();
         }
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(PoolInner {
             table: PageTable::new(count),
             frames,
             ahead,
@@ -173,7 +173,7 @@ impl BufferPool {
         Ok(BufferPool { inner, writer: Some(writer) })
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
+    pub(crate) fn inner(&self) -> &Arc<PoolInner> {
         &self.inner
     }
 
@@ -273,7 +273,7 @@ pub(crate) fn key_page(key: u64) -> PageId {
     PageId { file: (key >> 32) as u16, page: key as u32 }
 }
 
-impl Inner {
+impl PoolInner {
     /// Registers a store and gives it its number in keys.
     pub fn register(&self, io: Weak<dyn PageIo>) -> Result<u16, PageError> {
         let mut stores = self.stores.write();

@@ -2,7 +2,8 @@
 //! straight into their frames.
 //!
 //! Threads of the pool do it, each with a list of pages in flight. The thread that asked goes on
-//! meanwhile and waits for no page longer than its read takes, or until all are here ([`Reads`]).
+//! meanwhile and waits for no page longer than its read takes, or until all are here
+//! ([`PendingReads`]).
 //!
 //! # Guarantees
 //! - Frames are taken without waiting and without evicting pages in use; for want of frames fewer
@@ -11,7 +12,7 @@
 //!   thread that reads the page.
 //! - When a store is dropped, no read of its files is under way any more.
 
-use super::{Inner, key_of};
+use super::{PoolInner, key_of};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{PAGE_SIZE, PageId};
@@ -34,8 +35,8 @@ const WAITING: usize = 3 * MOST_THREADS;
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Pages whose frames are held exclusive until they are read.
-pub(crate) struct Claimed {
-    pool: Arc<Inner>,
+pub(crate) struct ClaimedPages {
+    pool: Arc<PoolInner>,
     store: u16,
     files: Vec<Arc<DataFile>>,
     /// Frame, page, place in `files`; in the order of the list.
@@ -43,20 +44,20 @@ pub(crate) struct Claimed {
     /// Which of them are not given back yet.
     open: Vec<bool>,
     /// Hears of the end.
-    tally: Arc<Tally>,
+    tally: Arc<ReadTally>,
 }
 
 /// Lists of one request that are under way.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct ReadTally {
     state: Mutex<(usize, Option<DiskError>)>,
     ended: Condvar,
 }
 
 /// Reads that are under way. They go on when this is dropped.
-pub struct Reads(pub(crate) Arc<Tally>);
+pub struct PendingReads(pub(crate) Arc<ReadTally>);
 
-impl Reads {
+impl PendingReads {
     /// Waits until all have ended.
     ///
     /// # Errors
@@ -70,18 +71,18 @@ impl Reads {
     }
 }
 
-impl Claimed {
+impl ClaimedPages {
     /// Frames that the caller has taken; `tally` hears when all are given back.
     pub(crate) fn new(
-        pool: Arc<Inner>,
+        pool: Arc<PoolInner>,
         store: u16,
         files: Vec<Arc<DataFile>>,
         pages: Vec<(u32, PageId, usize)>,
-        tally: &Arc<Tally>,
-    ) -> Claimed {
+        tally: &Arc<ReadTally>,
+    ) -> ClaimedPages {
         tally.state.lock().0 += 1;
         let open = vec![true; pages.len()];
-        Claimed { pool, store, files, pages, open, tally: Arc::clone(tally) }
+        ClaimedPages { pool, store, files, pages, open, tally: Arc::clone(tally) }
     }
 
     /// Gives a frame back, with its page in it or empty.
@@ -132,14 +133,14 @@ impl Claimed {
 
 /// Called for each request that has ended: the place of its first page in the list, the images, the
 /// result.
-type Ended<'a> = dyn FnMut(usize, &[IoSliceMut<'_>], Result<(), DiskError>) + 'a;
+type RequestEnded<'a> = dyn FnMut(usize, &[IoSliceMut<'_>], Result<(), DiskError>) + 'a;
 
 /// Reads the pages into their frames, adjacent ones by one request.
 fn read_pages(
-    pool: &Inner,
+    pool: &PoolInner,
     files: &[Arc<DataFile>],
     pages: &[(u32, PageId, usize)],
-    ended: &mut Ended<'_>,
+    ended: &mut RequestEnded<'_>,
 ) {
     let frame = |&(frame, _, _): &(u32, PageId, usize)| {
         IoSliceMut::new(pool.frames.page_mut(frame).bytes_mut())
@@ -169,7 +170,7 @@ fn read_pages(
     });
 }
 
-impl Drop for Claimed {
+impl Drop for ClaimedPages {
     fn drop(&mut self) {
         // All that a panic has left, or what nobody was there to read.
         self.files.clear();
@@ -184,13 +185,13 @@ impl Drop for Claimed {
 /// The threads that read ahead, and what waits for them.
 #[derive(Default)]
 pub(crate) struct ReadAheads {
-    state: Mutex<State>,
+    state: Mutex<ReaderState>,
     work: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Claimed>,
+struct ReaderState {
+    waiting: VecDeque<ClaimedPages>,
     threads: Vec<JoinHandle<()>>,
     running: usize,
     idle: usize,
@@ -200,7 +201,11 @@ struct State {
 impl ReadAheads {
     /// Takes a list for one of the threads; gives it back when there are enough already, or no
     /// thread.
-    pub(crate) fn give(&self, claimed: Claimed, pool: &Arc<Inner>) -> Result<(), Claimed> {
+    pub(crate) fn give(
+        &self,
+        claimed: ClaimedPages,
+        pool: &Arc<PoolInner>,
+    ) -> Result<(), ClaimedPages> {
         let mut state = self.state.lock();
         if state.stop || state.waiting.len() >= WAITING {
             return Err(claimed);

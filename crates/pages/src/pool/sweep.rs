@@ -3,7 +3,7 @@
 
 use crate::dwb::BATCH_IMAGES;
 use crate::error::PageError;
-use crate::pool::{COLD, DIRTY, FREE, Inner, Mode, PageIo, WRITING, key_store};
+use crate::pool::{COLD, DIRTY, FREE, Mode, PageIo, PoolInner, WRITING, key_store};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// Frames that one round of writing takes at most: whole batches.
 const WRITE_ROUND: usize = 4 * BATCH_IMAGES;
 
-impl Inner {
+impl PoolInner {
     pub(super) fn push_free(&self, i: u32) {
         let mut free = self.free.lock();
         free.push(i);
@@ -317,9 +317,9 @@ impl Inner {
     }
 }
 
-/// Body of the lazy writer: keeps memory ready for fresh frames, and [`Inner::free_target`] frames
-/// free once the pool is full.
-pub(super) fn lazy_writer(pool: &Inner) {
+/// Body of the lazy writer: keeps memory ready for fresh frames, and [`PoolInner::free_target`]
+/// frames free once the pool is full.
+pub(super) fn lazy_writer(pool: &PoolInner) {
     while !pool.stop.load(Ordering::Acquire) {
         {
             let mut guard = pool.work_lock.lock();
@@ -337,7 +337,7 @@ pub(super) fn lazy_writer(pool: &Inner) {
 }
 
 /// Lets the pool come down to what it may hold; pages that are not written are written for it.
-fn keep_to_limit(pool: &Inner) {
+fn keep_to_limit(pool: &PoolInner) {
     pool.limit.ask();
     while !pool.park() && !pool.stop.load(Ordering::Acquire) {
         match pool.write_some(WRITE_ROUND) {
@@ -351,7 +351,7 @@ fn keep_to_limit(pool: &Inner) {
     pool.recount_free();
 }
 
-fn keep_ready(pool: &Inner) {
+fn keep_ready(pool: &PoolInner) {
     keep_to_limit(pool);
     pool.ahead.take(&pool.frames, pool.below_limit());
     let target = pool.free_target();

@@ -12,7 +12,7 @@ use crate::error::PageError;
 use crate::id::{PageId, TxnId};
 use crate::op::LargeUpdate;
 use crate::row_header::{RowHeader, lsn_to_bytes};
-use only::First;
+use only::FirstOp;
 use wal::Lsn;
 
 mod boundary;
@@ -98,7 +98,7 @@ pub struct RecordBuilder {
     limit: usize,
     /// Where the first operation begins; 0 before its page is named.
     begins: usize,
-    first: Option<First>,
+    first: Option<FirstOp>,
 }
 
 impl Default for RecordBuilder {

@@ -5,12 +5,12 @@
 
 use super::{AT_TXN, RecordBuilder};
 use crate::id::{PageId, TxnId};
-use crate::op::Before;
+use crate::op::BeforeImage;
 use crate::op::PageOp;
 
 /// Bytes that lie in a record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct RecordPart {
     pub at: usize,
     pub len: usize,
 }
@@ -18,24 +18,24 @@ pub(super) struct Part {
 /// A record's first operation where it is an insert, or an update that carries what it replaces:
 /// the record need not be decoded to be applied if nothing else is in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct First {
+pub(super) struct FirstOp {
     /// Length of the record when it was there.
     pub end: usize,
     pub slot: u16,
     pub flags: u8,
-    pub key: Option<Part>,
+    pub key: Option<RecordPart>,
     /// Of an update.
     pub at: u16,
-    pub before: Option<Part>,
-    pub new: Part,
+    pub before: Option<RecordPart>,
+    pub new: RecordPart,
 }
 
 impl RecordBuilder {
     /// An update or an insert ends here that began at `begin`.
     #[inline]
-    pub(super) fn note_first(&mut self, begin: usize, first: First) {
+    pub(super) fn note_first(&mut self, begin: usize, first: FirstOp) {
         if begin == self.begins {
-            self.first = Some(First { end: self.buf.len(), ..first });
+            self.first = Some(FirstOp { end: self.buf.len(), ..first });
         }
     }
 
@@ -43,11 +43,11 @@ impl RecordBuilder {
     /// decoding it gives. `None` for every other record.
     #[inline]
     pub(crate) fn only(&self) -> Option<(PageId, PageOp<'_>)> {
-        let First { end, slot, flags, key, at, before, new } = self.first.as_ref()?;
+        let FirstOp { end, slot, flags, key, at, before, new } = self.first.as_ref()?;
         if *end != self.buf.len() {
             return None;
         }
-        let part = |part: &Part| self.buf.get(part.at..part.at + part.len);
+        let part = |part: &RecordPart| self.buf.get(part.at..part.at + part.len);
         let key = match key {
             Some(key) => Some(part(key)?),
             None => None,
@@ -55,7 +55,7 @@ impl RecordBuilder {
         let (slot, flags, new) = (*slot, *flags, part(new)?);
         let op = match before {
             Some(before) => {
-                let before = Before::whole(part(before)?);
+                let before = BeforeImage::whole(part(before)?);
                 PageOp::Update { slot, flags, old: self.last, key, at: *at, before, new_bytes: new }
             }
             None => PageOp::Insert { slot, flags, key, value: new },
@@ -102,7 +102,7 @@ mod tests {
             old: &old(),
             key,
             at: 9,
-            before: Before::whole(b"before"),
+            before: BeforeImage::whole(b"before"),
             new_bytes: b"after all",
         })
         .unwrap();
@@ -145,7 +145,7 @@ mod tests {
             update(&mut rec, key);
             rec.stamp(TxnId(123_456), Lsn { vlf: 1, block: 16, slot: 1 });
             let (steps, undo) = (rec.bytes().to_vec(), rec.undo_bytes());
-            let (old, before) = (old(), Before::whole(b"before"));
+            let (old, before) = (old(), BeforeImage::whole(b"before"));
             let whole = RowUpdate {
                 slot: 2,
                 flags: 0,
@@ -219,7 +219,7 @@ mod tests {
         });
         // Part of what it replaces is in another record.
         unknown(&|rec| {
-            let before = Before { head: b"a", earlier: 200, tail: b"b" };
+            let before = BeforeImage { head: b"a", earlier: 200, tail: b"b" };
             rec.page(PAGE);
             rec.update(&RowUpdate {
                 slot: 0,

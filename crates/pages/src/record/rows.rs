@@ -4,7 +4,7 @@
 //! need: the old header, the key of a B+tree's row, the bytes that it replaces. The old row headers
 //! of a record are usually neighbours, so each is encoded against the one before it.
 
-use super::only::{First, Part};
+use super::only::{FirstOp, RecordPart};
 use super::{
     H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, OP_GHOST, OP_INSERT, OP_REPLACE, OP_RESTORE,
     OP_UPDATE, OP_UPDATE_AGAIN, RecordBuilder, UNDO_ROW,
@@ -12,7 +12,7 @@ use super::{
 use crate::codec::{HEAD, Head, SHORT_PART};
 use crate::error::PageError;
 use crate::id::PageId;
-use crate::op::{Before, LargeUpdate, WORTH};
+use crate::op::{BeforeImage, LargeUpdate, WORTH};
 use crate::row_header::{ROW_FLAGS, RowHeader};
 
 /// An update of a row: `before` at `at` of its body is replaced by `new_bytes`, and its flags
@@ -24,7 +24,7 @@ pub struct RowUpdate<'a> {
     pub old: &'a RowHeader,
     pub key: Option<&'a [u8]>,
     pub at: u16,
-    pub before: Before<'a>,
+    pub before: BeforeImage<'a>,
     pub new_bytes: &'a [u8],
 }
 
@@ -73,23 +73,23 @@ impl RecordBuilder {
     /// Adds bytes with their length: short ones to the numbers, others to the record, after the
     /// numbers so far. Returns where they will be in the record.
     #[inline(always)]
-    fn put_part(&mut self, head: &mut Head, bytes: &[u8]) -> Part {
+    fn put_part(&mut self, head: &mut Head, bytes: &[u8]) -> RecordPart {
         head.varint(bytes.len() as u64);
         if bytes.len() <= SHORT_PART && head.len < HEAD / 2 {
             let at = self.buf.len() + head.len;
             head.short(bytes);
-            return Part { at, len: bytes.len() };
+            return RecordPart { at, len: bytes.len() };
         }
         self.put(head);
         head.len = 0;
         let at = self.buf.len();
         self.buf.extend_from_slice(bytes);
-        Part { at, len: bytes.len() }
+        RecordPart { at, len: bytes.len() }
     }
 
     /// As [`RecordBuilder::put_part`], where there is a key.
     #[inline]
-    fn key(&mut self, head: &mut Head, key: Option<&[u8]>) -> Option<Part> {
+    fn key(&mut self, head: &mut Head, key: Option<&[u8]>) -> Option<RecordPart> {
         key.map(|key| self.put_part(head, key))
     }
 
@@ -168,7 +168,7 @@ impl RecordBuilder {
         let key = self.key(head, key);
         let new = self.put_part(head, value);
         self.put(head);
-        self.note_first(begin, First { end: 0, slot, flags, key, at: 0, before: None, new });
+        self.note_first(begin, FirstOp { end: 0, slot, flags, key, at: 0, before: None, new });
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl RecordBuilder {
         &mut self,
         head: &mut Head,
         update: &RowUpdate<'_>,
-    ) -> Result<Option<First>, PageError> {
+    ) -> Result<Option<FirstOp>, PageError> {
         let RowUpdate { slot, flags, old, key, at, before, new_bytes } = *update;
         let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
         self.row_op_in(head, code, slot, key, before.carried() + new_bytes.len())?;
@@ -248,7 +248,7 @@ impl RecordBuilder {
         }
         let new = self.put_part(head, new_bytes);
         self.put(head);
-        Ok((before.earlier == 0).then_some(First {
+        Ok((before.earlier == 0).then_some(FirstOp {
             end: 0,
             slot,
             flags,

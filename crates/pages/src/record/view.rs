@@ -12,7 +12,7 @@ use super::{
 use crate::codec::Reader;
 use crate::error::PageError;
 use crate::id::{PageId, TxnId, UnitId};
-use crate::op::Before;
+use crate::op::BeforeImage;
 use crate::op::{Link, PageOp, split_keyed, value_offset};
 use crate::page::PageType;
 use crate::row_header::{ROW_FLAGS, RowHeader, lsn_from_bytes};
@@ -277,7 +277,7 @@ impl<'a> OpIter<'a> {
             OP_GHOST => PageOp::Ghost { slot, old, key },
             OP_UPDATE | OP_UPDATE_AGAIN => {
                 let at = self.r.u16v()?;
-                let mut before = Before::whole(self.r.bytes()?);
+                let mut before = BeforeImage::whole(self.r.bytes()?);
                 if code == OP_UPDATE_AGAIN {
                     before.earlier = self.r.u16v()?;
                     if before.earlier == 0 {
@@ -372,7 +372,7 @@ pub fn previous_version(
             (old, at as usize, new_bytes.len(), before)
         }
         PageOp::Replace { old, key, old_value, new_value, .. } => {
-            (old, key.map_or(0, value_offset), new_value.len(), Before::whole(old_value))
+            (old, key.map_or(0, value_offset), new_value.len(), BeforeImage::whole(old_value))
         }
         _ => return Err(PageError::Record { what: "not a row operation" }),
     };

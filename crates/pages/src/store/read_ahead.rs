@@ -6,7 +6,7 @@ use super::Store;
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::PageId;
-use crate::pool::{Claimed, PREFETCH_PAGES, Reads, Tally, key_of, trace};
+use crate::pool::{ClaimedPages, PREFETCH_PAGES, PendingReads, ReadTally, key_of, trace};
 use std::sync::Arc;
 
 impl Store {
@@ -42,12 +42,12 @@ impl Store {
 
     /// The same for pages that will be wanted soon.
     #[must_use]
-    pub fn start_prefetch(&self, pages: &[PageId]) -> Reads {
+    pub fn start_prefetch(&self, pages: &[PageId]) -> PendingReads {
         self.start_reads(pages, false)
     }
 
-    fn start_reads(&self, pages: &[PageId], scan: bool) -> Reads {
-        let tally = Arc::<Tally>::default();
+    fn start_reads(&self, pages: &[PageId], scan: bool) -> PendingReads {
+        let tally = Arc::<ReadTally>::default();
         let mut rest = pages;
         while !rest.is_empty() {
             let (claimed, taken) = self.claim(rest, scan, &tally);
@@ -58,7 +58,7 @@ impl Store {
                 claimed.read();
             }
         }
-        Reads(tally)
+        PendingReads(tally)
     }
 
     /// Frames that one list may hold: a thread that waits for a frame may need one of them.
@@ -68,7 +68,12 @@ impl Store {
 
     /// Takes frames for the first of the pages, as far as these are not in the pool; with how many
     /// pages that has seen to.
-    fn claim(&self, pages: &[PageId], scan: bool, tally: &Arc<Tally>) -> (Option<Claimed>, usize) {
+    fn claim(
+        &self,
+        pages: &[PageId],
+        scan: bool,
+        tally: &Arc<ReadTally>,
+    ) -> (Option<ClaimedPages>, usize) {
         let pool = self.inner();
         let most = self.most_claimed();
         let mut files: Vec<Arc<DataFile>> = Vec::new();
@@ -109,6 +114,6 @@ impl Store {
         }
         trace::ahead(claimed.len());
         let pool = Arc::clone(self.inner_arc());
-        (Some(Claimed::new(pool, self.number(), files, claimed, tally)), taken)
+        (Some(ClaimedPages::new(pool, self.number(), files, claimed, tally)), taken)
     }
 }

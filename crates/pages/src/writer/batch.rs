@@ -5,8 +5,8 @@
 //! ends; a page that was changed meanwhile stays dirty.
 
 use super::unwritten::{is_refusal, write_singly};
-use super::{Batches, Place};
-use crate::dwb::{BatchPurpose, Protected, StuckPage};
+use super::{Batches, FramePlace};
+use crate::dwb::{BatchPurpose, ProtectedBatch, StuckPage};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{PAGE_SIZE, PageId};
@@ -28,7 +28,7 @@ const RUN: usize = 128;
 const FEW_STUCK: usize = 16;
 
 /// A page copied for writing.
-struct Item {
+struct CopiedPage {
     frame: u32,
     id: PageId,
     rec_lsn: Lsn,
@@ -43,10 +43,10 @@ impl Store {
     /// as [`write_batch`](Self::write_batch) otherwise.
     pub(super) fn write_list(
         &self,
-        list: &[Place],
+        list: &[FramePlace],
         batches: Batches<'_>,
         staging: &mut AlignedBuf,
-        later: &mut Vec<Place>,
+        later: &mut Vec<FramePlace>,
     ) -> Result<usize, PageError> {
         let (mut written, mut rest) = (0, list);
         while !rest.is_empty() {
@@ -62,11 +62,11 @@ impl Store {
     /// written already. Returns the number of pages written and of frames seen to.
     pub(super) fn write_batch(
         &self,
-        list: &[Place],
+        list: &[FramePlace],
         batches: Batches<'_>,
         block: bool,
         staging: &mut AlignedBuf,
-        later: &mut Vec<Place>,
+        later: &mut Vec<FramePlace>,
     ) -> Result<(usize, usize), PageError> {
         debug_assert!(!block || list.len() == 1);
         let most = batches.pages();
@@ -89,7 +89,7 @@ impl Store {
                 }
             }
         }
-        let ended = Ending { store: self, items: &items };
+        let ended = BatchEnding { store: self, items: &items };
         let result = if items.is_empty() {
             Ok(Vec::new())
         } else {
@@ -118,10 +118,10 @@ impl Store {
     /// Copies one dirty page and marks it as in writing. `None`: nothing to do.
     fn copy_out(
         &self,
-        (i, key): Place,
+        (i, key): FramePlace,
         block: bool,
         to: &mut [u8; PAGE_SIZE],
-    ) -> Result<Option<Item>, Busy> {
+    ) -> Result<Option<CopiedPage>, Busy> {
         let pool = self.inner();
         let frame = pool.frames.get(i);
         if block {
@@ -150,7 +150,8 @@ impl Store {
                 to.copy_from_slice(page.bytes());
                 let id = key_page(key);
                 let protect = !formatted || self.dwb().holds(id);
-                item = Some(Item { frame: i, id, rec_lsn, lsn: page.lsn(), formatted, protect });
+                item =
+                    Some(CopiedPage { frame: i, id, rec_lsn, lsn: page.lsn(), formatted, protect });
             }
         }
         frame.unlock(Mode::Shared);
@@ -168,7 +169,7 @@ impl Store {
     /// offline, or is the log's.
     fn write_items(
         &self,
-        items: &[Item],
+        items: &[CopiedPage],
         staging: &AlignedBuf,
         batches: Batches<'_>,
     ) -> Result<Vec<(usize, DiskError)>, PageError> {
@@ -223,8 +224,8 @@ impl Store {
     /// them.
     fn end_batch(
         &self,
-        batch: Protected,
-        items: &[Item],
+        batch: ProtectedBatch,
+        items: &[CopiedPage],
         images: &[[u8; PAGE_SIZE]],
         refused: &[(usize, DiskError)],
     ) -> Result<(), PageError> {
@@ -235,7 +236,7 @@ impl Store {
         }
         let mut pages = Vec::with_capacity(stuck.len());
         for (i, cause) in &stuck {
-            let Item { id, rec_lsn, .. } = items[*i];
+            let CopiedPage { id, rec_lsn, .. } = items[*i];
             pages.push(StuckPage { page: id, home: self.file(id)?, rec_lsn, cause: cause.clone() });
         }
         let hold = self.min_rec_lsn();
@@ -270,7 +271,7 @@ impl Store {
 
     /// Ends the writing of the items: they are clean, or dirty again. Their files know of them
     /// already, so that [`Store::min_rec_lsn`] finds them in one place or the other.
-    fn finish_items(&self, items: &[Item], written: impl Fn(usize) -> bool) {
+    fn finish_items(&self, items: &[CopiedPage], written: impl Fn(usize) -> bool) {
         let pool = self.inner();
         let mut pages = 0;
         for (i, item) in items.iter().enumerate() {
@@ -293,19 +294,19 @@ impl Store {
 struct Busy;
 
 /// Sees to it that the writing of a batch ends for its frames, whatever happens.
-struct Ending<'a> {
+struct BatchEnding<'a> {
     store: &'a Store,
-    items: &'a [Item],
+    items: &'a [CopiedPage],
 }
 
-impl Ending<'_> {
+impl BatchEnding<'_> {
     fn end(self, written: impl Fn(usize) -> bool) {
         self.store.finish_items(self.items, written);
         std::mem::forget(self);
     }
 }
 
-impl Drop for Ending<'_> {
+impl Drop for BatchEnding<'_> {
     /// Only when a panic unwinds: nobody knows how far the batch has come.
     fn drop(&mut self) {
         self.store.fail(&died());
@@ -314,7 +315,7 @@ impl Drop for Ending<'_> {
 }
 
 /// Tells the files what they have to sync.
-fn note_written(files: &[Arc<DataFile>], items: &[Item], refused: &[(usize, DiskError)]) {
+fn note_written(files: &[Arc<DataFile>], items: &[CopiedPage], refused: &[(usize, DiskError)]) {
     for (i, item) in items.iter().enumerate() {
         if refused.iter().any(|(refused, _)| *refused == i) {
             continue;
@@ -333,7 +334,7 @@ fn note_written(files: &[Arc<DataFile>], items: &[Item], refused: &[(usize, Disk
 /// The first failure that is more than that.
 fn write_homes(
     files: &[Arc<DataFile>],
-    items: &[Item],
+    items: &[CopiedPage],
     images: &[[u8; PAGE_SIZE]],
     turn: Option<&dyn InTurn>,
 ) -> Result<Vec<(usize, DiskError)>, DiskError> {

@@ -37,9 +37,9 @@ pub(super) fn is_refusal(cause: &DiskError) -> bool {
 
 /// What a round of writing could not write.
 #[derive(Debug, Default)]
-pub(super) struct Refused(Mutex<Option<(PageId, usize, DiskError)>>);
+pub(super) struct RefusedPage(Mutex<Option<(PageId, usize, DiskError)>>);
 
-impl Refused {
+impl RefusedPage {
     pub fn note(&self, page: PageId, pages: usize, cause: DiskError) {
         let mut first = self.0.lock();
         match &mut *first {

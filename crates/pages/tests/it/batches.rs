@@ -3,7 +3,7 @@
 use crate::support::{TestTxn, new_page, pool, spec};
 use model::Routes;
 use ringwood_pages::{
-    Before, BufferPool, Lsn, PageId, PageType, RecordBuilder, RowUpdate, Store, TxnId, UnitId,
+    BeforeImage, BufferPool, Lsn, PageId, PageType, RecordBuilder, RowUpdate, Store, TxnId, UnitId,
 };
 use sim::SimDisk;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn update(db: &Db, id: PageId, value: u8) {
         old: &old,
         key: None,
         at: 0,
-        before: Before::whole(body),
+        before: BeforeImage::whole(body),
         new_bytes: &[value; 8],
     })
     .expect("a record");

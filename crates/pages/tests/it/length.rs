@@ -27,8 +27,8 @@ fn pages(store: &Store) -> u32 {
     store.files()[1].pages
 }
 
-type Change = fn(&Db) -> Result<(), PageError>;
-const CHANGES: [Change; 2] = [|db| db.store.grow_file(2, 8 << 20), cut];
+type DbChange = fn(&Db) -> Result<(), PageError>;
+const CHANGES: [DbChange; 2] = [|db| db.store.grow_file(2, 8 << 20), cut];
 
 #[test]
 fn a_failed_sync_is_final() {

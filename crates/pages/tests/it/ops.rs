@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use ringwood_pages::{
-    ApplyCtx, Before, GHOST, Link, Lsn, Page, PageError, PageId, PageOp, PageType, RecordBuilder,
-    RecordView, RowHeader, RowUpdate, TxnId, UnitId, apply, previous_version, row_op, split_keyed,
+    ApplyCtx, BeforeImage, GHOST, Link, Lsn, Page, PageError, PageId, PageOp, PageType,
+    RecordBuilder, RecordView, RowHeader, RowUpdate, TxnId, UnitId, apply, previous_version,
+    row_op, split_keyed,
 };
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ fn formatted(kind: PageType) -> Box<Page> {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum OpStep {
     Insert(u8, Vec<u8>),
     Ghost(u8),
     Update(u8, u8, u8, Vec<u8>),
@@ -42,15 +43,15 @@ enum Step {
     Move(u8, Vec<u8>),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<OpStep>> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..900);
     let step = prop_oneof![
-        4 => (any::<u8>(), bytes()).prop_map(|(s, b)| Step::Insert(s, b)),
-        1 => any::<u8>().prop_map(Step::Ghost),
-        3 => (any::<u8>(), any::<u8>(), any::<u8>(), bytes()).prop_map(|(s, a, n, b)| Step::Update(s, a, n, b)),
-        1 => any::<u8>().prop_map(Step::Remove),
-        1 => (any::<u8>(), bytes()).prop_map(|(s, b)| Step::Replace(s, b)),
-        1 => (any::<u8>(), bytes()).prop_map(|(s, b)| Step::Move(s, b)),
+        4 => (any::<u8>(), bytes()).prop_map(|(s, b)| OpStep::Insert(s, b)),
+        1 => any::<u8>().prop_map(OpStep::Ghost),
+        3 => (any::<u8>(), any::<u8>(), any::<u8>(), bytes()).prop_map(|(s, a, n, b)| OpStep::Update(s, a, n, b)),
+        1 => any::<u8>().prop_map(OpStep::Remove),
+        1 => (any::<u8>(), bytes()).prop_map(|(s, b)| OpStep::Replace(s, b)),
+        1 => (any::<u8>(), bytes()).prop_map(|(s, b)| OpStep::Move(s, b)),
     ];
     prop::collection::vec(step, 1..120)
 }
@@ -66,7 +67,7 @@ struct Player {
 }
 
 impl Player {
-    fn play(&mut self, step: &Step) {
+    fn play(&mut self, step: &OpStep) {
         let live: Vec<u16> =
             (0..self.page.slot_count()).filter(|&s| self.model[s as usize].is_some()).collect();
         let pick = |n: u8| live.get(n as usize % live.len().max(1)).copied();
@@ -80,7 +81,7 @@ impl Player {
         };
         let head = body(&[]).len();
         match step {
-            Step::Insert(at, value) => {
+            OpStep::Insert(at, value) => {
                 let empty = self.model.iter().position(Option::is_none);
                 let reuse = self.heap && empty.is_some();
                 let slot = if self.heap {
@@ -95,13 +96,13 @@ impl Player {
                 let row = Some((false, body(value)));
                 if reuse { self.model[slot] = row } else { self.model.insert(slot, row) }
             }
-            Step::Ghost(n) => {
+            OpStep::Ghost(n) => {
                 let Some(slot) = pick(*n) else { return };
                 let (old, _) = self.page.row(slot).unwrap().unwrap();
                 rec.ghost(slot, &old, key).unwrap();
                 self.model[slot as usize].as_mut().unwrap().0 = true;
             }
-            Step::Update(n, at, len, new) => {
+            OpStep::Update(n, at, len, new) => {
                 let Some(slot) = pick(*n) else { return };
                 let (old, body) = self.page.row(slot).unwrap().unwrap();
                 let at = head + *at as usize % (body.len() - head + 1);
@@ -109,7 +110,7 @@ impl Player {
                 if new.len() > len && self.page.free_bytes() < new.len() - len {
                     return;
                 }
-                let before = Before::whole(&body[at..at + len]);
+                let before = BeforeImage::whole(&body[at..at + len]);
                 rec.update(&RowUpdate {
                     slot,
                     flags: old.flags,
@@ -123,7 +124,7 @@ impl Player {
                 let row = self.model[slot as usize].as_mut().unwrap();
                 row.1.splice(at..at + len, new.iter().copied());
             }
-            Step::Remove(n) => {
+            OpStep::Remove(n) => {
                 let Some(slot) = pick(*n) else { return };
                 rec.remove(slot, 1).unwrap();
                 if self.heap {
@@ -132,7 +133,7 @@ impl Player {
                     drop(self.model.remove(slot as usize))
                 }
             }
-            Step::Replace(n, new) => {
+            OpStep::Replace(n, new) => {
                 let Some(slot) = pick(*n) else { return };
                 let (old, body) = self.page.row(slot).unwrap().unwrap();
                 if self.page.free_bytes() + body.len() - head < new.len() {
@@ -143,7 +144,7 @@ impl Player {
                 row.0 = false;
                 row.1.splice(head.., new.iter().copied());
             }
-            Step::Move(n, value) => {
+            OpStep::Move(n, value) => {
                 let Some(slot) = pick(*n) else { return };
                 let header = RowHeader { flags: GHOST, txn: TxnId(3), lsn: Lsn::ZERO, index: 0 };
                 let content = [&header.to_bytes()[..], &body(value)].concat();
@@ -203,7 +204,7 @@ proptest! {
         let mut player = Player { heap: true, page: formatted(PageType::Data), model: Vec::new(), records: Vec::new(), clock: 1 };
         // What slot 0 held after the record at each LSN, as long as the row lives.
         let mut history: BTreeMap<Lsn, (RowHeader, Vec<u8>)> = BTreeMap::new();
-        for step in steps.iter().filter(|s| !matches!(s, Step::Move(..))) {
+        for step in steps.iter().filter(|s| !matches!(s, OpStep::Move(..))) {
             player.play(step);
             if player.page.slot_count() > 0 {
                 match player.page.row(0).unwrap() {
@@ -269,7 +270,7 @@ proptest! {
                 old: &old,
                 key: None,
                 at: rng.u16(..),
-                before: Before::whole(v),
+                before: BeforeImage::whole(v),
                 new_bytes: b"xyz",
             }).unwrap(),
             2 => rec.replace(rng.u16(0..4), 0, &old, Some(b"k"), v, v).unwrap(),
@@ -278,7 +279,7 @@ proptest! {
             5 => rec.insert_raw(rng.u16(0..4), v).unwrap(),
             6 => rec.replace_raw(rng.u16(0..4), v).unwrap(),
             7 => {
-                let before = Before::without(v, 5, made..400);
+                let before = BeforeImage::without(v, 5, made..400);
                 rec.update(&RowUpdate {
                     slot: rng.u16(0..4),
                     flags: 0,
@@ -315,7 +316,7 @@ proptest! {
             old: &RowHeader::default(),
             key: Some(b"abc"),
             at: 5,
-            before: Before::whole(b"old"),
+            before: BeforeImage::whole(b"old"),
             new_bytes: b"newer",
         }).unwrap();
         rec.update(&RowUpdate {
@@ -324,7 +325,7 @@ proptest! {
             old: &RowHeader::default(),
             key: None,
             at: 5,
-            before: Before::without(&[7; 300], 5, 20..290),
+            before: BeforeImage::without(&[7; 300], 5, 20..290),
             new_bytes: b"again",
         }).unwrap();
         rec.restore(0, &RowHeader { flags: 1, txn: TxnId(9), lsn: lsn(2), index: 4 }, 5, 5, b"old").unwrap();
@@ -426,7 +427,7 @@ fn an_update_that_names_an_earlier_one_for_nothing_is_no_record() {
         old: &RowHeader::default(),
         key: None,
         at: 5,
-        before: Before::without(&[7; 200], 5, 6..134),
+        before: BeforeImage::without(&[7; 200], 5, 6..134),
         new_bytes: b"x",
     })
     .unwrap();

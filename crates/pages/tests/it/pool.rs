@@ -2,8 +2,8 @@
 
 use crate::support::{DATA, Db, TestTxn, create, new_page, open, spec};
 use ringwood_pages::{
-    Before, Home, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder,
-    RowUpdate, Store, TxnId, UnitId,
+    BeforeImage, InstanceHome, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions,
+    RecordBuilder, RowUpdate, Store, TxnId, UnitId,
 };
 use sim::{Fault, OpKind, SimDisk};
 use std::path::Path;
@@ -29,7 +29,7 @@ fn add_one(db: &Db, id: PageId, txn: u64) {
         old: &old,
         key: None,
         at: 0,
-        before: Before::whole(body),
+        before: BeforeImage::whole(body),
         new_bytes: &now.to_le_bytes(),
     })
     .unwrap();
@@ -255,7 +255,7 @@ fn a_database_that_cannot_write_costs_others_nothing() {
         Arc::clone(&log) as Arc<_>,
         [2; 16],
         &[spec(1, 1, 0)],
-        &Home::default(),
+        &InstanceHome::default(),
     )
     .unwrap();
     let unit = other.create_unit(UnitId(77), 1).unwrap();
@@ -331,8 +331,9 @@ fn all_frames_latched_gives_802() {
     let pool = Arc::new(ringwood_pages::BufferPool::new(options).unwrap());
     let shared: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(2));
     let log = Arc::clone(&db.log);
-    let store = Store::create(shared, pool, log, [1; 16], &[spec(1, 1, 4 << 20)], &Home::default())
-        .unwrap();
+    let store =
+        Store::create(shared, pool, log, [1; 16], &[spec(1, 1, 4 << 20)], &InstanceHome::default())
+            .unwrap();
     let mut held: Vec<PageMut<'_>> =
         (0..16).map(|i| store.fresh(PageId::new(1, 300 + i)).unwrap()).collect();
     assert_eq!(store.fresh(PageId::new(1, 400)).unwrap_err(), PageError::NoFrames);
@@ -380,7 +381,7 @@ fn two_databases_share_one_pool() {
         Arc::clone(&log) as Arc<_>,
         [2; 16],
         &[spec(1, 1, 0)],
-        &Home::default(),
+        &InstanceHome::default(),
     )
     .unwrap();
     let unit = other.create_unit(UnitId(77), 1).unwrap();
@@ -433,7 +434,7 @@ fn a_store_that_has_failed_leaves_the_pool_to_others() {
         Arc::clone(&log) as Arc<_>,
         [2; 16],
         &[spec(1, 1, 0)],
-        &Home::default(),
+        &InstanceHome::default(),
     );
     let other = other.unwrap();
     let unit = other.create_unit(UnitId(77), 1).unwrap();

@@ -10,7 +10,7 @@ use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use logical::tree::Get;
 use std::borrow::Cow;
 use syntax::ast::CompareOp;
-use types::rounding::{Kept, kept};
+use types::rounding::{KeptOrder, kept};
 use types::{Collation, DataType, Value};
 
 /// Cases of an OR or a list up to which every seek that they make longer is one by their ranges,
@@ -404,7 +404,7 @@ fn sargable<'p>(get: &Get, c: &'p CompareExpr) -> Option<Sargable<'p>> {
 fn rounded(e: &Expr) -> Option<(ColId, DataType)> {
     match e {
         Expr::Convert(c) => match (&c.operand, kept(c.from, c.to)) {
-            (Expr::Col(id), Some(Kept::Rounded | Kept::Near)) => Some((*id, c.to)),
+            (Expr::Col(id), Some(KeptOrder::Rounded | KeptOrder::Near)) => Some((*id, c.to)),
             _ => None,
         },
         _ => None,

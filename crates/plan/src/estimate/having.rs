@@ -11,7 +11,7 @@ use types::Value;
 use super::share::column_of;
 use super::{rows, rows_of};
 use crate::statistics;
-use catalog::statistics::Measured;
+use catalog::statistics::MeasuredValues;
 use logical::tree::Logical;
 use logical::tree::input::Input;
 use logical::tree::sources::origin;
@@ -86,7 +86,7 @@ fn spread(aggregate: &Aggregate, grouped: &Input, count: f64) -> Option<(f64, f6
 
 /// The mean of a column's values and that of their squares: within a step of the histogram they lie
 /// evenly.
-fn moments(measured: &Measured) -> Option<(f64, f64)> {
+fn moments(measured: &MeasuredValues) -> Option<(f64, f64)> {
     let (mut all, mut sum, mut squares) = (0.0, 0.0, 0.0);
     let mut below = None;
     for step in measured.histogram.steps.iter().filter(|step| !step.value.is_null()) {

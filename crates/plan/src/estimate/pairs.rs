@@ -5,7 +5,7 @@
 
 use super::share::known;
 use super::{EstimatedSide, common_values, distinct, unique_rows};
-use catalog::statistics::Measured;
+use catalog::statistics::MeasuredValues;
 use expr::ColId;
 use logical::tree::Logical;
 use logical::tree::sources::source;
@@ -60,8 +60,8 @@ fn share_of_pairs(left: &Logical, l: ColId, right: &Logical, r: ColId) -> Option
         seen_left += own;
         seen_right += other;
     }
-    let rest = |measured: &Measured, seen: f64| (1.0 - measured.share_null() - seen).max(0.0);
-    let values = |measured: &Measured| measured.distinct(1).unwrap_or(1.0);
+    let rest = |measured: &MeasuredValues, seen: f64| (1.0 - measured.share_null() - seen).max(0.0);
+    let values = |measured: &MeasuredValues| measured.distinct(1).unwrap_or(1.0);
     let between = values(&left.measured).max(values(&right.measured)).max(1.0);
     let others = rest(&left.measured, seen_left) * rest(&right.measured, seen_right) / between;
     Some((same + others).clamp(0.0, 1.0))

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use catalog::statistics::Measured;
+use catalog::statistics::MeasuredValues;
 use catalog::statistics::store::key_part;
 use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
-use types::rounding::{self, Kept, reach};
+use types::rounding::{self, KeptOrder, reach};
 use types::{DataType, Value, encode_key_part};
 
 use super::constant::{constant, known_pattern};
@@ -136,7 +136,7 @@ impl Range {
 pub(super) struct KnownColumn<'l> {
     pub get: &'l Get,
     pub at: usize,
-    pub measured: Arc<Measured>,
+    pub measured: Arc<MeasuredValues>,
 }
 
 pub(super) fn known(id: ColId, input: &Logical) -> Option<KnownColumn<'_>> {
@@ -201,7 +201,7 @@ pub(super) fn column_of(e: &Expr) -> Option<ColId> {
     match e {
         Expr::Col(id) => Some(*id),
         Expr::Convert(c) => match (&c.operand, rounding::kept(c.from, c.to)) {
-            (Expr::Col(id), Some(Kept::Each)) => Some(*id),
+            (Expr::Col(id), Some(KeptOrder::Each)) => Some(*id),
             _ => None,
         },
         _ => None,
@@ -212,7 +212,9 @@ pub(super) fn column_of(e: &Expr) -> Option<ColId> {
 fn rounded_column(e: &Expr) -> Option<(ColId, DataType, DataType)> {
     match e {
         Expr::Convert(c) => match (&c.operand, rounding::kept(c.from, c.to)) {
-            (Expr::Col(id), Some(Kept::Rounded | Kept::Near)) => Some((*id, c.from, c.to)),
+            (Expr::Col(id), Some(KeptOrder::Rounded | KeptOrder::Near)) => {
+                Some((*id, c.from, c.to))
+            }
             _ => None,
         },
         _ => None,

@@ -11,7 +11,7 @@ use crate::estimate;
 use crate::statement::Statement;
 use crate::statistics::table_rows;
 use bind::options::JoinMethods;
-use expr::{ColId, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr};
+use expr::{ColId, ConvertExpr, ErrorRules, Expr, Pred, QuantifiedExpr};
 use logical::tree::input::Input;
 use logical::tree::{Get, Logical};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ fn values_of(test: &QuantifiedExpr, statement: &mut Statement<'_>) -> (Logical, 
         style: 0,
         mode: Mode::Implicit,
         or_null: false,
-        manner: Manner::default(),
+        manner: ErrorRules::default(),
         collation: test.collation,
     };
     let exprs = vec![(value, Expr::Convert(Box::new(convert)))];

@@ -49,16 +49,16 @@ impl Purpose {
 /// A counter in parts, one for each lane: threads of one lane count in the lane's own cache line. A
 /// part may be negative, their sum is not.
 #[derive(Debug)]
-pub struct Count(Box<[Part]>);
+pub struct LaneCount(Box<[LanePart]>);
 
 #[repr(align(128))]
 #[derive(Debug, Default)]
-struct Part(AtomicUsize);
+struct LanePart(AtomicUsize);
 
-impl Count {
+impl LaneCount {
     /// 0, for so many lanes.
-    pub fn new(lanes: usize) -> Count {
-        Count((0..lanes.max(1)).map(|_| Part::default()).collect())
+    pub fn new(lanes: usize) -> LaneCount {
+        LaneCount((0..lanes.max(1)).map(|_| LanePart::default()).collect())
     }
 
     fn add(&self, lane: usize) {
@@ -148,14 +148,14 @@ pub struct Budget {
     limit: usize,
     /// Of 100, what one login may hold while no other one holds anything.
     percent: usize,
-    taken: Count,
+    taken: LaneCount,
 }
 
 impl Budget {
     /// So many threads, of which one login may have `percent` of 100 at most.
     pub fn new(purpose: Purpose, limit: usize, percent: usize, lanes: usize) -> Budget {
         assert!((1..=100).contains(&percent), "a share of {percent} percent");
-        Budget { purpose, limit, percent, taken: Count::new(lanes) }
+        Budget { purpose, limit, percent, taken: LaneCount::new(lanes) }
     }
 
     /// Threads at most.

@@ -101,7 +101,7 @@ impl Slot {
 
 /// What has become of a request that wanted into the queue.
 #[derive(Debug)]
-pub enum Entry {
+pub enum AdmissionOutcome {
     /// There is room: it may run.
     Admitted(Slot),
     /// It is in the queue.
@@ -216,7 +216,7 @@ impl<T: Queued> Admission<T> {
         lane: usize,
         item: &Arc<T>,
         begin: impl FnOnce(Ticket) -> bool,
-    ) -> (Entry, Vec<(Arc<T>, Slot)>) {
+    ) -> (AdmissionOutcome, Vec<(Arc<T>, Slot)>) {
         let mut queues = self.queues.lock();
         // Before the budgets are asked: who gives a thread back looks here afterwards.
         self.queued.fetch_add(1, Ordering::SeqCst);
@@ -224,15 +224,15 @@ impl<T: Queued> Admission<T> {
             && let Some(slot) = self.take(share, class, lane, usize::MAX)
         {
             self.queued.fetch_sub(1, Ordering::SeqCst);
-            return (Entry::Admitted(slot), self.begin_from(&mut queues));
+            return (AdmissionOutcome::Admitted(slot), self.begin_from(&mut queues));
         }
         let ticket = queues.ticket(share.login, class, lane);
         if self.is_closed() || !begin(ticket) {
             self.queued.fetch_sub(1, Ordering::SeqCst);
-            return (Entry::Refused, self.begin_from(&mut queues));
+            return (AdmissionOutcome::Refused, self.begin_from(&mut queues));
         }
         queues.put(share, ticket, item.clone());
-        (Entry::Queued(ticket), self.begin_from(&mut queues))
+        (AdmissionOutcome::Queued(ticket), self.begin_from(&mut queues))
     }
 
     /// Takes a request out of the queue, if it is still there.

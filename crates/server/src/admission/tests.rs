@@ -27,7 +27,7 @@ fn fill(admission: &Admission<Item>, share: &Arc<Member>, class: Class) -> Vec<S
 fn queued(admission: &Admission<Item>, share: &Arc<Member>, class: Class) -> (Arc<Item>, Ticket) {
     let item = Arc::new(Item::default());
     match admission.queue(share, class, 0, &item, |_| true) {
-        (Entry::Queued(ticket), begun) if begun.is_empty() => (item, ticket),
+        (AdmissionOutcome::Queued(ticket), begun) if begun.is_empty() => (item, ticket),
         other => panic!("{other:?}"),
     }
 }
@@ -130,7 +130,7 @@ fn a_request_that_has_heard_of_its_end_is_not_queued() {
     let held = fill(&admission, &one, Class::Ordinary);
     let item = Arc::new(Item::default());
     let (entry, begun) = admission.queue(&one, Class::Ordinary, 0, &item, |_| false);
-    assert!(matches!(entry, Entry::Refused) && begun.is_empty());
+    assert!(matches!(entry, AdmissionOutcome::Refused) && begun.is_empty());
     assert_eq!((admission.queued(), admission.held()), (0, held.len()));
 }
 
@@ -147,8 +147,8 @@ fn enter_and_leave(admission: &Admission<Item>, seed: u64, ran: &AtomicUsize) {
             let (entry, begun) = admission.queue(&share, Class::Ordinary, 0, &item, |_| true);
             mine.extend(begun.into_iter().map(|(_, slot)| slot));
             match entry {
-                Entry::Admitted(slot) => mine.push(slot),
-                Entry::Queued(ticket) if random.bool() => {
+                AdmissionOutcome::Admitted(slot) => mine.push(slot),
+                AdmissionOutcome::Queued(ticket) if random.bool() => {
                     item.withdrawn.store(true, Ordering::SeqCst);
                     admission.withdraw(ticket);
                 }

@@ -5,19 +5,19 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Connection, Gate, Next};
+use super::{Connection, ConnectionGate, NextInput};
 use crate::admission::{Queued, Ticket};
-use crate::wire::Got;
+use crate::wire::ReceivedInput;
 
-impl Gate {
+impl ConnectionGate {
     /// Keeps what was read for when the connection has a thread.
-    fn hold(&mut self, next: Option<Next>) {
+    fn hold(&mut self, next: Option<NextInput>) {
         self.held = match next {
-            Some(Next::Got(got)) => Some(got),
-            None | Some(Next::Attention | Next::Gone) => None,
+            Some(NextInput::Got(got)) => Some(got),
+            None | Some(NextInput::Attention | NextInput::Gone) => None,
         };
         // More of a bulk load may follow, which is read when it runs.
-        self.loading = matches!(self.held, Some(Got::Bulk { .. }));
+        self.loading = matches!(self.held, Some(ReceivedInput::Bulk { .. }));
     }
 }
 
@@ -65,10 +65,10 @@ impl Connection {
     /// Puts the connection into the queue, with what was read of it last, if that is known. False:
     /// something has come that is to be looked at first; the connection stays the caller's, and its
     /// next message is the same one again.
-    pub fn enter_queue(&self, ticket: Ticket, held: Option<Next>) -> bool {
+    pub fn enter_queue(&self, ticket: Ticket, held: Option<NextInput>) -> bool {
         let mut gate = self.gate.lock();
         assert!(gate.owned && gate.queued.is_none(), "a connection that nobody has is queued");
-        if matches!(held, Some(Next::Gone)) {
+        if matches!(held, Some(NextInput::Gone)) {
             // It waits for a thread that ends its session.
             gate.gone = true;
         } else if gate.gone || gate.attention {

@@ -15,7 +15,7 @@ use memory::{Clerk, MemoryAccount, Reservation};
 use tds::PacketType;
 
 use super::Connection;
-use crate::wire::{Got, Received};
+use crate::wire::{ReceivedInput, ReceivedMessage};
 
 /// After so long the clock sends what is kept back.
 const LONGEST: Duration = Duration::from_millis(10);
@@ -196,13 +196,13 @@ impl Connection {
 
     /// The next request where the client has sent it already: then the one that runs has ended, and
     /// its answer is to be kept back. None where something else is to be done first.
-    pub fn follow(&self) -> Option<Received> {
+    pub fn follow(&self) -> Option<ReceivedMessage> {
         let mut gate = self.gate.lock();
         if gate.attention || gate.gone || gate.over {
             return None;
         }
         let next = match gate.early.take() {
-            Some(Got::Message(received)) if is_plain(&received) => received,
+            Some(ReceivedInput::Message(received)) if is_plain(&received) => received,
             other => {
                 gate.early = other;
                 return None;
@@ -293,7 +293,7 @@ impl Connection {
 }
 
 /// Whether a request is one that is run as it comes, like the one before it.
-fn is_plain(received: &Received) -> bool {
+fn is_plain(received: &ReceivedMessage) -> bool {
     let runs = matches!(
         received.kind,
         PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager

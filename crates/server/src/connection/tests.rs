@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::counters::Counters;
-use crate::wire::Received;
+use crate::wire::ReceivedMessage;
 use engine::{Instance, InstanceOptions, Sink, SqlError};
 use memory::MemoryAccount;
 use std::io::Write;
@@ -71,10 +71,10 @@ fn packet(kind: u8, status: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// The bytes of what was read.
-fn bytes_of(next: Next) -> Vec<u8> {
+fn bytes_of(next: NextInput) -> Vec<u8> {
     match next {
-        Next::Got(Got::Message(received)) => received.payload.clone(),
-        Next::Got(Got::Bulk { bytes, .. }) => bytes,
+        NextInput::Got(ReceivedInput::Message(received)) => received.payload.clone(),
+        NextInput::Got(ReceivedInput::Bulk { bytes, .. }) => bytes,
         _ => panic!("nothing was read"),
     }
 }
@@ -120,7 +120,7 @@ fn a_connection_is_left_when_all_was_read() {
     assert_eq!(next().unwrap(), b"first");
     connection.hang_up();
     assert!(!connection.ready(true, true, true), "it is the worker's");
-    assert!(matches!(connection.next(), Ok(Some(Next::Gone))), "the end is found");
+    assert!(matches!(connection.next(), Ok(Some(NextInput::Gone))), "the end is found");
 }
 
 /// Several threads may be told of bytes while a request runs, and one of them come to read when the
@@ -171,7 +171,7 @@ fn a_second_attention_is_not_lost_in_the_first() {
         assert!(!connection.ready(true, false, false), "the worker has it");
     }
     assert!(connection.end_request());
-    let Some(Next::Got(Got::Message(second))) = connection.next().unwrap() else {
+    let Some(NextInput::Got(ReceivedInput::Message(second))) = connection.next().unwrap() else {
         panic!("nothing was read");
     };
     assert_eq!(second.kind, PacketType::Attention);
@@ -188,8 +188,10 @@ fn a_second_attention_is_not_lost_in_the_first() {
     assert!(connection.end_request());
     for _ in 0..2 {
         let got = connection.next().unwrap();
-        let attention = |got: &Received| got.kind == PacketType::Attention;
-        assert!(matches!(&got, Some(Next::Got(Got::Message(got))) if attention(got)));
+        let attention = |got: &ReceivedMessage| got.kind == PacketType::Attention;
+        assert!(
+            matches!(&got, Some(NextInput::Got(ReceivedInput::Message(got))) if attention(got))
+        );
     }
 }
 
@@ -206,7 +208,7 @@ fn an_attention_does_not_withdraw_an_earlier_one() {
         }
     };
     let next = || match connection.next().unwrap() {
-        Some(Next::Got(Got::Message(received))) => received,
+        Some(NextInput::Got(ReceivedInput::Message(received))) => received,
         _ => panic!("nothing was read"),
     };
     // The first bit ends the message, the other one asks for the reset.
@@ -218,7 +220,7 @@ fn an_attention_does_not_withdraw_an_earlier_one() {
         for _ in 0..2 + withdrawn {
             let mut gate = connection.gate.lock();
             // As it is queued, and a listener finds an attention.
-            (gate.held, gate.attention) = (Some(Got::Message(held)), true);
+            (gate.held, gate.attention) = (Some(ReceivedInput::Message(held)), true);
             drop(gate);
             held = next();
             assert!(held.kind == PacketType::Attention && held.resets());

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::Hub;
 use crate::connection::Connection;
-use crate::counters::Count;
+use crate::counters::ServerCount;
 use crate::dedicated::Dedicated;
 use crate::readiness::{DEDICATED, LISTENERS};
-use crate::timers::Due;
+use crate::timers::DueTask;
 use crate::wire::Wire;
 
 /// Most connections that are accepted at a time: whoever accepts has other things to do, and comes
@@ -34,7 +34,7 @@ impl Hub {
         }
         self.dedicated.as_ref().map_or(Ok(()), |dedicated| dedicated.listen(&self.instance))?;
         if let Some(limit) = self.options.idle_timeout {
-            self.timers.add(Instant::now() + limit, Due::Idle);
+            self.timers.add(Instant::now() + limit, DueTask::Idle);
         }
         Ok(())
     }
@@ -50,7 +50,7 @@ impl Hub {
                 .is_some_and(|listener| self.accept_all(listener, false).is_err()),
         };
         if failed && !self.again.swap(true, Ordering::Relaxed) {
-            self.timers.add(Instant::now() + REST, Due::Accept);
+            self.timers.add(Instant::now() + REST, DueTask::Accept);
         }
     }
 
@@ -68,7 +68,7 @@ impl Hub {
             self.dedicated.as_ref().is_none_or(|dedicated| self.accept_dedicated(dedicated));
         let failed = !all || !dedicated;
         if failed && !self.again.swap(true, Ordering::Relaxed) {
-            self.timers.add(Instant::now() + REST, Due::Accept);
+            self.timers.add(Instant::now() + REST, DueTask::Accept);
         }
     }
 
@@ -88,7 +88,7 @@ impl Hub {
             // Answers are written whole; a lost peer is noticed even while nothing is sent.
             let _ = socket.set_nodelay(true);
             let _ = rustix::net::sockopt::set_socket_keepalive(&socket, true);
-            self.counters.add(Count::Connections, 1);
+            self.counters.add(ServerCount::Connections, 1);
             let wire = Wire::new(self.tls.clone(), self.counters.clone(), self.instance.memory());
             // Where this fails the client has gone away again.
             if let Ok(connection) = Connection::new(id, socket, peer, surplus, dedicated, wire) {
@@ -120,7 +120,7 @@ fn accept_some(
 mod tests {
     use super::*;
 
-    /// Who connects without end leaves the thread that accepts to others.
+    /// A client that connects without end leaves the thread that accepts to other clients.
     #[test]
     fn so_many_are_accepted_at_a_time() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

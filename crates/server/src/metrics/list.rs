@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
 use crate::admission::Purpose;
-use crate::counters::Count;
+use crate::counters::ServerCount;
 use crate::hub::Hub;
 
 /// Latency classes of flushes that are shown: from 16 microseconds on, each twice the one before.
@@ -24,9 +24,9 @@ const LAST_POWER: usize = 31;
 /// Labels of one value.
 type Labels<'a> = Vec<(&'a str, &'a str)>;
 
-struct List<'a>(DescriptorEncoder<'a>);
+struct MetricList<'a>(DescriptorEncoder<'a>);
 
-impl List<'_> {
+impl MetricList<'_> {
     fn gauge(&mut self, name: &str, help: &str, unit: Option<Unit>, value: f64) -> fmt::Result {
         let metric = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
         ConstGauge::new(value).encode(metric)
@@ -74,7 +74,7 @@ fn seconds(us: u64) -> f64 {
 /// Everything.
 pub fn encode(hub: &Hub, encoder: DescriptorEncoder<'_>) -> fmt::Result {
     let status = hub.instance.status();
-    let mut list = List(encoder);
+    let mut list = MetricList(encoder);
     of_server(hub, &status, &mut list)?;
     of_instance(&status, &mut list)?;
     of_phases(&status, &mut list)?;
@@ -84,7 +84,7 @@ pub fn encode(hub: &Hub, encoder: DescriptorEncoder<'_>) -> fmt::Result {
     of_files(&status, &mut list)
 }
 
-fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut MetricList<'_>) -> fmt::Result {
     let count = |what| hub.counters.get(what) as f64;
     let (workers, _) = hub.pool().map_or((0, 0), |pool| pool.threads());
     let labels = vec![("version", status.version.as_str())];
@@ -105,7 +105,7 @@ fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Re
         "connections_accepted",
         "Connections that were accepted",
         None,
-        count(Count::Connections),
+        count(ServerCount::Connections),
     )?;
     list.gauge(
         "sessions",
@@ -136,17 +136,23 @@ fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Re
         "requests",
         "Requests of clients: batches, calls, bulk loads",
         None,
-        count(Count::Requests),
+        count(ServerCount::Requests),
     )?;
     list.counter(
         "attentions",
         "Requests that clients have cancelled",
         None,
-        count(Count::Attentions),
+        count(ServerCount::Attentions),
     )?;
-    list.counter("received", "Bytes from clients", Some(Unit::Bytes), count(Count::BytesReceived))?;
-    list.counter("sent", "Bytes to clients", Some(Unit::Bytes), count(Count::BytesSent))?;
-    let logins = [("success", Count::LoginsSucceeded), ("failure", Count::LoginsFailed)];
+    list.counter(
+        "received",
+        "Bytes from clients",
+        Some(Unit::Bytes),
+        count(ServerCount::BytesReceived),
+    )?;
+    list.counter("sent", "Bytes to clients", Some(Unit::Bytes), count(ServerCount::BytesSent))?;
+    let logins =
+        [("success", ServerCount::LoginsSucceeded), ("failure", ServerCount::LoginsFailed)];
     let logins = logins.into_iter().map(|(result, what)| (vec![("result", result)], count(what)));
     list.counters("logins", "Logins by their result", None, logins)?;
     let errors: Vec<(String, u64)> =
@@ -156,7 +162,7 @@ fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Re
     list.counters("errors", "Errors that clients were told of, by severity", None, errors)
 }
 
-fn of_instance(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+fn of_instance(status: &InstanceStatus, list: &mut MetricList<'_>) -> fmt::Result {
     list.counter("batches", "Batches that have run", None, status.batches as f64)?;
     list.gauge(
         "sessions_blocked",
@@ -215,7 +221,7 @@ fn of_instance(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
 }
 
 /// Only while there are some: nobody may ever have asked for them.
-fn of_phases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+fn of_phases(status: &InstanceStatus, list: &mut MetricList<'_>) -> fmt::Result {
     if status.phases.is_empty() {
         return Ok(());
     }
@@ -253,7 +259,7 @@ fn powers(classes: &[u64]) -> Vec<(f64, u64)> {
     std::iter::once((bound(FIRST_POWER), fast)).chain(rest).chain([last]).collect()
 }
 
-fn of_pool(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+fn of_pool(status: &InstanceStatus, list: &mut MetricList<'_>) -> fmt::Result {
     let of = |name: &str| {
         status.pool.iter().find(|(n, _)| n == name).map_or(0.0, |(_, value)| *value as f64)
     };
@@ -276,7 +282,7 @@ fn of_pool(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
     list.gauge("buffer_pool_page_life", life, Some(Unit::Seconds), of("Page life expectancy"))
 }
 
-fn of_databases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+fn of_databases(status: &InstanceStatus, list: &mut MetricList<'_>) -> fmt::Result {
     let of = |value: fn(&DatabaseStatus) -> f64| {
         status.databases.iter().map(move |db| (vec![("database", db.name.as_str())], value(db)))
     };
@@ -319,7 +325,7 @@ fn of_databases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
     list.counters("checkpoint", help, Some(Unit::Seconds), of(|db| seconds(db.checkpoint_us)))
 }
 
-fn of_logs(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+fn of_logs(status: &InstanceStatus, list: &mut MetricList<'_>) -> fmt::Result {
     let open = || status.databases.iter().filter(|db| db.log.vlfs > 0);
     let of = |value: fn(&DatabaseStatus) -> f64| {
         open().map(move |db| (vec![("database", db.name.as_str())], value(db)))
@@ -380,7 +386,7 @@ fn latencies(classes: &[u64]) -> Vec<(f64, u64)> {
     std::iter::once((bound(FIRST_LATENCY), fast)).chain(rest).collect()
 }
 
-fn of_files(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+fn of_files(status: &InstanceStatus, list: &mut MetricList<'_>) -> fmt::Result {
     let of = |value: fn(&FileStatus) -> f64| {
         status.databases.iter().flat_map(move |db| {
             db.files.iter().map(move |file| {

@@ -17,15 +17,15 @@ use crate::hub::Hub;
 pub use http::MetricsServer;
 
 /// Makes the metrics of a server that may have ended.
-pub struct Source(Weak<Hub>);
+pub struct MetricSource(Weak<Hub>);
 
-impl fmt::Debug for Source {
+impl fmt::Debug for MetricSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Source")
     }
 }
 
-impl Collector for Source {
+impl Collector for MetricSource {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         match self.0.upgrade() {
             Some(hub) => list::encode(&hub, encoder),
@@ -37,7 +37,7 @@ impl Collector for Source {
 /// The registry of a server's metrics, all with the prefix `ringwood_`.
 pub fn registry(hub: &Arc<Hub>) -> Registry {
     let mut registry = Registry::with_prefix("ringwood");
-    registry.register_collector(Box::new(Source(Arc::downgrade(hub))));
+    registry.register_collector(Box::new(MetricSource(Arc::downgrade(hub))));
     registry
 }
 

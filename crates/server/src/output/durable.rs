@@ -11,20 +11,20 @@ use engine::phases::{self, Phase};
 use engine::{Session, SqlError};
 use tds::MessageBuffer;
 
-use super::{Answer, BATCH};
+use super::{BATCH, ClientAnswer};
 use crate::admission::Slot;
-use crate::client::{Active, AnswerRoom};
-use crate::timers::Due;
-use crate::wire::Received;
+use crate::client::{ActiveClient, AnswerRoom};
+use crate::timers::DueTask;
+use crate::wire::ReceivedMessage;
 
 /// So long after the first answer that is kept back no further one joins it.
 const JOIN: Duration = Duration::from_millis(5);
 
-impl Answer<'_> {
+impl ClientAnswer<'_> {
     /// The next request, which has come already, where this answer would have to wait for the log
     /// and may join that one's wait: the request that it answers has ended then, and
-    /// [`Answer::keep`] has to follow. Requests of others that wait for a thread come first.
-    pub fn next_to_join(&self) -> Option<Received> {
+    /// [`ClientAnswer::keep`] has to follow. Requests of others that wait for a thread come first.
+    pub fn next_to_join(&self) -> Option<ReceivedMessage> {
         let (hub, connection) = (self.hub, self.connection);
         if !self.before.is_owed() || self.begun || self.fatal || self.lost.is_some() {
             return None;
@@ -45,11 +45,11 @@ impl Answer<'_> {
     }
 
     /// Ends the answer and keeps it back until the next one's bytes leave, or the clock sends it.
-    pub fn keep(mut self, active: &mut Active) {
+    pub fn keep(mut self, active: &mut ActiveClient) {
         let _encode = phases::enter(Phase::Encode);
         self.end(false);
         if let Some(at) = self.connection.keep(&self.packets, self.before.owed()) {
-            self.hub.timers.add(at, Due::Kept(self.connection.id));
+            self.hub.timers.add(at, DueTask::Kept(self.connection.id));
         }
         active.room = AnswerRoom::left(self.buffer.into_room(), self.packets);
     }

@@ -6,11 +6,11 @@ use engine::{ResultRows, RowItems, SqlError, Value};
 use memory::{Clerk, Reservation};
 use tds::TokenWriter;
 
-use super::{Answer, BATCH};
+use super::{BATCH, ClientAnswer};
 use crate::client::out_of_memory;
 use crate::wire::LARGE;
 
-impl Answer<'_> {
+impl ClientAnswer<'_> {
     /// Writes the first of some rows, and sends what is full; how many.
     pub(super) fn some_rows(&mut self, rows: &ResultRows<'_>) -> Result<usize, SqlError> {
         let (rows, _charged) = match rows.items() {

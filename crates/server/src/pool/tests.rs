@@ -10,10 +10,10 @@ type Task = Box<dyn FnOnce() + Send>;
 struct Wakes(Readiness);
 
 impl Arrivals<Task> for Wakes {
-    fn wait(&self, _lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
+    fn wait(&self, _lane: usize, timeout: Option<Duration>) -> ArrivedWork<Task> {
         match self.0.wait(&mut room::<1>(), timeout).unwrap() {
-            [] => Arrived::Late,
-            _ => Arrived::Nothing,
+            [] => ArrivedWork::Late,
+            _ => ArrivedWork::Nothing,
         }
     }
 
@@ -25,9 +25,9 @@ impl Arrivals<Task> for Wakes {
 }
 
 /// So many requests may run.
-struct Allowed(Arc<AtomicUsize>);
+struct AllowedRequests(Arc<AtomicUsize>);
 
-impl Load for Allowed {
+impl HeldLoad for AllowedRequests {
     fn held(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
@@ -47,7 +47,7 @@ fn pool(limit: usize) -> Pool<Task> {
 
 fn pool_with(allowed: Arc<AtomicUsize>) -> Pool<Task> {
     let arrivals = Wakes(Readiness::new().unwrap());
-    Pool::new(BASE, 1, arrivals, Allowed(allowed), |task: Task| task()).unwrap()
+    Pool::new(BASE, 1, arrivals, AllowedRequests(allowed), |task: Task| task()).unwrap()
 }
 
 #[test]
@@ -165,12 +165,12 @@ fn a_panic_costs_no_thread() {
 /// Counts the threads that leave while the pool's lock is free.
 struct Leaves {
     wakes: Wakes,
-    pool: Arc<OnceLock<Weak<Shared<Task>>>>,
+    pool: Arc<OnceLock<Weak<PoolShared<Task>>>>,
     free: Arc<AtomicUsize>,
 }
 
 impl Arrivals<Task> for Leaves {
-    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> ArrivedWork<Task> {
         self.wakes.wait(lane, timeout)
     }
 
@@ -200,7 +200,7 @@ fn threads_leave_without_the_lock() {
     let (place, free) = (Arc::new(OnceLock::new()), Arc::new(AtomicUsize::new(0)));
     let wakes = Wakes(Readiness::new().unwrap());
     let arrivals = Leaves { wakes, pool: place.clone(), free: free.clone() };
-    let none = Allowed(Arc::default());
+    let none = AllowedRequests(Arc::default());
     let pool = Pool::new(BASE, 1, arrivals, none, |task: Task| task()).unwrap();
     assert!(place.set(Arc::downgrade(&pool.shared)).is_ok());
     pool.submit(Box::new(|| ()), false);
@@ -209,13 +209,13 @@ fn threads_leave_without_the_lock() {
 }
 
 /// Tells for how long threads wait.
-struct Told {
+struct ToldWaits {
     wakes: Wakes,
     waits: mpsc::Sender<Option<Duration>>,
 }
 
-impl Arrivals<Task> for Told {
-    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
+impl Arrivals<Task> for ToldWaits {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> ArrivedWork<Task> {
         // Nobody hears it any more at the end.
         let _ = self.waits.send(timeout);
         self.wakes.wait(lane, timeout)
@@ -231,9 +231,10 @@ impl Arrivals<Task> for Told {
 #[test]
 fn only_threads_that_may_end_wait_with_a_limit() {
     let (waits, heard) = mpsc::channel();
-    let arrivals = Told { wakes: Wakes(Readiness::new().unwrap()), waits };
+    let arrivals = ToldWaits { wakes: Wakes(Readiness::new().unwrap()), waits };
     let allowed = Arc::new(AtomicUsize::new(0));
-    let pool = Pool::new(BASE, 1, arrivals, Allowed(allowed.clone()), |task: Task| task()).unwrap();
+    let pool = Pool::new(BASE, 1, arrivals, AllowedRequests(allowed.clone()), |task: Task| task())
+        .unwrap();
     let long = Duration::from_secs(30);
     let (told, done) = mpsc::channel();
     for _ in 0..100 {
@@ -279,7 +280,7 @@ struct OneRing {
 }
 
 impl Arrivals<Task> for OneRing {
-    fn wait(&self, _lane: usize, _timeout: Option<Duration>) -> Arrived<Task> {
+    fn wait(&self, _lane: usize, _timeout: Option<Duration>) -> ArrivedWork<Task> {
         loop {
             let mut rung = self.rung.lock();
             while !*rung {
@@ -288,7 +289,7 @@ impl Arrivals<Task> for OneRing {
             drop(rung);
             let _open = self.open.lock();
             if std::mem::take(&mut *self.rung.lock()) {
-                return Arrived::Nothing;
+                return ArrivedWork::Nothing;
             }
         }
     }
@@ -305,7 +306,8 @@ impl Arrivals<Task> for OneRing {
 fn two_requests_at_once_wake_two_threads() {
     let bell = OneRing::default();
     let open = bell.open.clone();
-    let pool = Pool::new(BASE, 1, bell, Allowed(Arc::default()), |task: Task| task()).unwrap();
+    let pool =
+        Pool::new(BASE, 1, bell, AllowedRequests(Arc::default()), |task: Task| task()).unwrap();
     let end = Instant::now() + Duration::from_secs(30);
     for _ in 0..BASE {
         pool.submit(Box::new(|| ()), false);
@@ -326,19 +328,19 @@ fn two_requests_at_once_wake_two_threads() {
 }
 
 /// Gives a request to the first thread that waits, and counts how often the lane was left.
-struct Handed {
+struct HandedRequest {
     requests: Mutex<mpsc::Receiver<Task>>,
     given: AtomicBool,
     wakes: Wakes,
     left: Arc<AtomicUsize>,
 }
 
-impl Arrivals<Task> for Handed {
-    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
+impl Arrivals<Task> for HandedRequest {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> ArrivedWork<Task> {
         if self.given.swap(true, Ordering::SeqCst) {
             return self.wakes.wait(lane, timeout);
         }
-        Arrived::Request(self.requests.lock().recv().unwrap())
+        ArrivedWork::Request(self.requests.lock().recv().unwrap())
     }
 
     fn wake(&self, lane: usize) {
@@ -357,13 +359,14 @@ fn a_lane_whose_new_thread_has_work_at_once_is_deserted() {
     let (give, requests) = mpsc::channel::<Task>();
     let left = Arc::new(AtomicUsize::new(0));
     let wakes = Wakes(Readiness::new().unwrap());
-    let arrivals = Handed {
+    let arrivals = HandedRequest {
         requests: Mutex::new(requests),
         given: AtomicBool::new(false),
         wakes,
         left: left.clone(),
     };
-    let pool = Pool::new(2, 1, arrivals, Allowed(Arc::default()), |task: Task| task()).unwrap();
+    let pool =
+        Pool::new(2, 1, arrivals, AllowedRequests(Arc::default()), |task: Task| task()).unwrap();
     let end = Instant::now() + Duration::from_secs(30);
     pool.submit(Box::new(|| ()), false);
     while pool.shared.idle() == 0 && Instant::now() < end {

@@ -41,8 +41,10 @@ fn message(kind: PacketType, payload: &[u8]) -> Vec<u8> {
 fn next(wire: &mut Wire, socket: &TcpStream) -> (PacketType, Vec<u8>) {
     loop {
         match wire.receive(socket, true, false).unwrap() {
-            Got::Blocked => std::thread::sleep(Duration::from_millis(1)),
-            Got::Message(received) => return (received.message.kind, received.message.payload),
+            ReceivedInput::Blocked => std::thread::sleep(Duration::from_millis(1)),
+            ReceivedInput::Message(received) => {
+                return (received.message.kind, received.message.payload);
+            }
             got => panic!("{got:?}"),
         }
     }
@@ -81,7 +83,7 @@ fn messages_are_found_wherever_records_end() {
     assert!(wire.has_more());
     assert_eq!(next(&mut wire, &server), (PacketType::Rpc, b"second".to_vec()));
     assert!(wire.has_more(), "the beginning of the third");
-    assert!(matches!(wire.receive(&server, false, false).unwrap(), Got::Blocked));
+    assert!(matches!(wire.receive(&server, false, false).unwrap(), ReceivedInput::Blocked));
     go.send(()).unwrap();
     assert_eq!(next(&mut wire, &server), (PacketType::SqlBatch, b"third".to_vec()));
     assert!(wire.has_more());
@@ -114,14 +116,14 @@ fn a_long_message_is_read_in_turns() {
     });
     let mut kinds = Vec::new();
     while kinds.len() < 2 {
-        let before = counters.get(Count::BytesReceived);
+        let before = counters.get(ServerCount::BytesReceived);
         let got = wire.receive(&server, true, false).unwrap();
-        let read = (counters.get(Count::BytesReceived) - before) as usize;
+        let read = (counters.get(ServerCount::BytesReceived) - before) as usize;
         assert!(read < TURN + READ, "{read}");
         assert!(!wire.is_cut() || read >= TURN);
         match got {
-            Got::Blocked => {}
-            Got::Message(received) => kinds.push((received.kind, received.refused)),
+            ReceivedInput::Blocked => {}
+            ReceivedInput::Message(received) => kinds.push((received.kind, received.refused)),
             got => panic!("{got:?}"),
         }
     }

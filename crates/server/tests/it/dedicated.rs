@@ -153,7 +153,7 @@ fn it_has_memory_of_its_own() {
     assert!(sa.int(used) > before, "of all others");
 }
 
-/// Who connects there and says nothing holds up nobody.
+/// A client that connects there and sends nothing holds up no other client.
 #[test]
 fn strangers_make_room() {
     let (server, address) = server();

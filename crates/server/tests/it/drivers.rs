@@ -1,7 +1,7 @@
 //! What some drivers send and others do not, byte by byte: requests that are withdrawn before their
 //! end, calls that are prepared, types and lengths that no value needs.
 
-use crate::support::{Answer, Client, TestServer};
+use crate::support::{Client, TestServer, TokenAnswer};
 use engine::{DataType, Value};
 use tds::client::{Token, message};
 use tds::encode::type_of;
@@ -124,7 +124,7 @@ fn a_bulk_load_that_ends_ignored_loads_nothing() {
     assert_eq!(client.read().unwrap().error_numbers(), [4022]);
 }
 
-fn send_call(client: &mut Client, procedure: Procedure, params: Vec<RpcParam>) -> Answer {
+fn send_call(client: &mut Client, procedure: Procedure, params: Vec<RpcParam>) -> TokenAnswer {
     let bytes = client.codec.rpc(&[RpcRequest::new(procedure, params)]).unwrap();
     client.send(&bytes);
     client.read().unwrap()

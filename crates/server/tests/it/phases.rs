@@ -66,7 +66,7 @@ fn requests_are_timed_by_phase_while_somebody_asks() {
     // Its own time is counted when it has been answered.
     client.int("select 1");
     let again = of(&times(), "TOTAL").0;
-    assert!((1..=2).contains(&again), "it begins anew: {again}");
+    assert!((1..=2).contains(&again), "it begins again: {again}");
 }
 
 /// What a session finds again of itself it has looked for all the same.

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use crate::support::on_disk::{WAITS, client_in_d, inserts, on_disk, rows_left};
-use crate::support::{Answer, Client, PASSWORD, TestServer};
+use crate::support::{Client, PASSWORD, TestServer, TokenAnswer};
 use engine::{DataType, Value};
 use sim::{Fault, OpKind};
 use tds::encode::type_of;
@@ -18,7 +18,7 @@ fn messages(client: &Client, from: i32, count: i32) -> Vec<u8> {
 }
 
 /// How many statements an answer tells to have changed one row.
-fn told(answer: &Answer) -> usize {
+fn told(answer: &TokenAnswer) -> usize {
     let dones = answer.dones().into_iter();
     dones.filter(|(status, rows)| status.contains(DoneStatus::COUNT) && *rows == 1).count()
 }

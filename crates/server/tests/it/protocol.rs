@@ -111,7 +111,7 @@ fn table_valued_parameters() {
 fn log_in(
     server: &TestServer,
     change: impl FnOnce(&mut Login7),
-) -> Result<(support::Client, support::Answer), Vec<i32>> {
+) -> Result<(support::Client, support::TokenAnswer), Vec<i32>> {
     let mut client = support::Client::open(server.address);
     client.prelogin(Encryption::NotSupported);
     let mut login = Login7::new(TdsVersion::V7_4, "sa", support::PASSWORD);
@@ -296,7 +296,7 @@ fn call_by_name(
     client: &mut support::Client,
     name: &str,
     params: Vec<RpcParam>,
-) -> support::Answer {
+) -> support::TokenAnswer {
     let request = RpcRequest::new(Procedure::Name(name.into()), params);
     let bytes = client.codec.rpc(&[request]).unwrap();
     client.send(&bytes);
@@ -323,7 +323,7 @@ fn a_connection_is_reset_by_name() {
 fn messages_and_fetches_into_variables_end_like_statements() {
     let server = TestServer::start();
     let mut client = server.client();
-    let counted = |answer: &support::Answer| {
+    let counted = |answer: &support::TokenAnswer| {
         answer
             .dones()
             .iter()
@@ -357,7 +357,7 @@ fn an_error_of_severity_20_ends_the_connection() {
     assert!(client.is_closed());
     let mut other = server.client();
     assert_eq!(other.int("select count(*) from t"), 0);
-    // Who is not an administrator cannot.
+    // A login that is no administrator cannot.
     other.run("create login ann with password = 'Some-l0ng-one'");
     let (mut ann, _) = log_in(&server, |login| {
         login.user = "ann".into();

@@ -13,12 +13,12 @@ use types::display::format_value;
 
 /// What a script has said, a line each.
 #[derive(Default)]
-struct Said {
+struct ScriptLines {
     lines: Vec<String>,
     types: Vec<DataType>,
 }
 
-impl Said {
+impl ScriptLines {
     fn sees_columns<'a>(&mut self, columns: impl Iterator<Item = (&'a str, DataType)>) {
         let mut line = String::from("columns");
         self.types.clear();
@@ -48,7 +48,7 @@ impl Said {
     }
 }
 
-impl Sink for Said {
+impl Sink for ScriptLines {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
         self.sees_columns(columns.iter().map(|c| (c.name.as_str(), c.ty)));
         Ok(())
@@ -84,8 +84,8 @@ impl Sink for Said {
 }
 
 /// What an answer's tokens say.
-fn answered(said: &mut Said, tokens: &[Token]) {
-    let message = |said: &mut Said, m: &ServerMessage| {
+fn answered(said: &mut ScriptLines, tokens: &[Token]) {
+    let message = |said: &mut ScriptLines, m: &ServerMessage| {
         said.sees_message(m.number, m.severity, m.line, &m.message)
     };
     for token in tokens {
@@ -111,7 +111,7 @@ fn both_ways(name: &str, scripts: &[String]) {
     let mut client: Client = there.client();
     for batch in scripts.iter().flat_map(|script| syntax::split_batches(script)) {
         for _ in 0..batch.count {
-            let (mut embedded, mut wired) = (Said::default(), Said::default());
+            let (mut embedded, mut wired) = (ScriptLines::default(), ScriptLines::default());
             session.execute(batch.text, &mut embedded);
             answered(&mut wired, &client.batch(batch.text).tokens);
             assert_eq!(

@@ -1,12 +1,12 @@
 //! How each statement of a batch ends on the wire, and what the flags of columns say. The sequences
 //! of tokens are those that SQL Server 2022 and 2025 were seen to send.
 
-use crate::support::{Answer, TestServer};
+use crate::support::{TestServer, TokenAnswer};
 use tds::client::Token;
 use tds::tokens::{DoneKind, DoneStatus};
 
 /// The tokens that count, one word group each: `DONE C1 MORE COUNT 1`.
-fn told(answer: &Answer) -> Vec<String> {
+fn told(answer: &TokenAnswer) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for token in &answer.tokens {
         lines.push(match token {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use txn::{LockMode, What};
+use txn::{LockMode, LockTarget};
 use types::{SqlError, msg};
 
 use super::core::SessionCore;
@@ -81,7 +81,7 @@ impl SessionCore {
             txn.wait.timeout_ms = 0;
             self.transactions.no_wait = true;
         }
-        let what = What::Table(table.object_id as u32);
+        let what = LockTarget::Table(table.object_id as u32);
         let locked = match lock.hold {
             false => txn.lock_statement(what, lock.mode),
             true => txn.lock(what, lock.mode),
@@ -104,7 +104,7 @@ impl SessionCore {
     pub fn lock_within(
         &mut self,
         db: &Arc<Db>,
-        what: What,
+        what: LockTarget,
         mode: LockMode,
         timeout_ms: i64,
     ) -> Result<Result<(), txn::TxnError>, SqlError> {
@@ -132,7 +132,7 @@ impl SessionCore {
     pub fn lock_module(&mut self, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
         let txn = &mut self.transactions.open[at].txn;
-        let locked = txn.lock_statement(What::Table(module.object_id as u32), LockMode::SchS);
+        let locked = txn.lock_statement(LockTarget::Table(module.object_id as u32), LockMode::SchS);
         locked.map_err(|e| db_error(db, &e))?;
         let catalog = db.catalog();
         let current = catalog.modules.get(&module.object_id);
@@ -154,7 +154,8 @@ impl SessionCore {
     ) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
         let txn = &mut self.transactions.open[at].txn;
-        let locked = txn.lock_statement(What::Table(sequence.object_id as u32), LockMode::SchS);
+        let locked =
+            txn.lock_statement(LockTarget::Table(sequence.object_id as u32), LockMode::SchS);
         locked.map_err(|e| db_error(db, &e))?;
         match db.catalog().others.get(&sequence.object_id) {
             Some(OtherObject::Sequence(current)) if Arc::ptr_eq(current, sequence) => Ok(()),
@@ -176,7 +177,7 @@ impl SessionCore {
         let mut has_waited = false;
         while let Some(object_id) = giver(db) {
             has_waited = true;
-            let what = What::Table(object_id as u32);
+            let what = LockTarget::Table(object_id as u32);
             self.lock_within(db, what, LockMode::SchS, timeout)?.map_err(|e| db_error(db, &e))?;
             self.unlock_early(db, &txn::Resource { db: db.storage()?.id(), what })?;
             if giver(db) == Some(object_id) {

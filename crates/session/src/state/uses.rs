@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use catalog::db::{DbUse, Refused};
+use catalog::db::{DbUse, RefusedSession};
 use catalog::security::{DB_OWNER, DBCREATOR, DBO, PUBLIC, SERVER_PUBLIC, SYSADMIN};
 use catalog::{Db, MASTER};
 use types::SqlError;
@@ -49,18 +49,18 @@ impl SessionCore {
     fn ask<T>(
         &mut self,
         db: &Arc<Db>,
-        question: impl Fn(&Arc<Db>, i32, Option<bool>) -> Result<T, Refused>,
+        question: impl Fn(&Arc<Db>, i32, Option<bool>) -> Result<T, RefusedSession>,
     ) -> Result<T, SqlError> {
         let answer = match question(db, self.spid(), None) {
-            Err(Refused::Unknown) => {
+            Err(RefusedSession::Unknown) => {
                 let qualified = self.may_use_restricted(db);
                 question(db, self.spid(), Some(qualified))
             }
             answer => answer,
         };
         answer.map_err(|refused| match refused {
-            Refused::Error(e) => e,
-            Refused::Unknown => catalog::db::errors::restricted_user(&db.name()),
+            RefusedSession::Error(e) => e,
+            RefusedSession::Unknown => catalog::db::errors::restricted_user(&db.name()),
         })
     }
 

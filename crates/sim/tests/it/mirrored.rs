@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use disk::mirrored::{self, Found, second_copy};
+use disk::mirrored::{self, FoundCopies, second_copy};
 use disk::{Disk, DiskError};
 use ringwood_sim::{Fault, OpKind, SimDisk};
 
@@ -10,9 +10,9 @@ const FILE: &str = "/data/list";
 
 fn content(disk: &SimDisk) -> Option<Vec<u8>> {
     match mirrored::read(disk, Path::new(FILE), &|_| false).expect("the disk") {
-        Found::Nothing => None,
-        Found::Whole(content) => Some(content.bytes),
-        Found::Damaged(damaged) => panic!("no copy is whole: {damaged}"),
+        FoundCopies::Nothing => None,
+        FoundCopies::Whole(content) => Some(content.bytes),
+        FoundCopies::Damaged(damaged) => panic!("no copy is whole: {damaged}"),
     }
 }
 
@@ -41,7 +41,10 @@ fn power_loss_leaves_the_old_or_the_new_content() {
             let mut now = disk.crash(rng.u64(..));
             // The very first copy of all has no other one beside it.
             let torn = || {
-                matches!(mirrored::read(&now, Path::new(FILE), &|_| false), Ok(Found::Damaged(_)))
+                matches!(
+                    mirrored::read(&now, Path::new(FILE), &|_| false),
+                    Ok(FoundCopies::Damaged(_))
+                )
             };
             let found = if durable.is_none() && torn() { None } else { content(&now) };
             let new = Some(version(n));
@@ -114,15 +117,17 @@ fn a_single_file_of_before_is_read_and_becomes_two() {
     disk.write_small_atomic(Path::new(FILE), b"of before").expect("a file");
     let read =
         |disk: &SimDisk| mirrored::read(disk, Path::new(FILE), &|bytes| bytes == b"of before");
-    let Found::Whole(content) = read(&disk).expect("the disk") else { panic!("it is whole") };
+    let FoundCopies::Whole(content) = read(&disk).expect("the disk") else { panic!("it is whole") };
     assert_eq!((content.bytes.as_slice(), content.generation), (&b"of before"[..], 0));
     assert_eq!(content.stale.len(), 1, "there is no second copy yet");
     write(&disk, 1).expect("a write");
     disk.rot(Path::new(FILE), 3).expect("a copy");
-    let Found::Whole(content) = read(&disk).expect("the disk") else { panic!("its copy is whole") };
+    let FoundCopies::Whole(content) = read(&disk).expect("the disk") else {
+        panic!("its copy is whole")
+    };
     assert_eq!((content.bytes, content.generation), (version(1), 1));
     assert!(matches!(
         mirrored::read(&SimDisk::new(2), Path::new(FILE), &|_| true),
-        Ok(Found::Nothing)
+        Ok(FoundCopies::Nothing)
     ));
 }

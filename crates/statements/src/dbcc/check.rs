@@ -17,7 +17,7 @@ use types::{Corrupt, SqlError, Value, msg};
 
 use super::Command;
 use catalog::Db;
-use catalog::db::Open;
+use catalog::db::OpenStorage;
 use catalog::errors::{self, db_error};
 use catalog::systables;
 use catalog::{Catalog, OverflowUnit, TableDef, overflow, pending};
@@ -79,7 +79,7 @@ pub fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckReport, Sq
 
 /// Structures and allocation of all units: tables, system tables, and what waits to be dropped.
 fn check_units(
-    open: &Arc<Open>,
+    open: &Arc<OpenStorage>,
     catalog: &Catalog,
     stores: &[Arc<TableStore>],
     pointers: &[Pointers],

@@ -7,7 +7,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Command;
 use catalog::TableDef;
-use catalog::statistics::{self, Measured, Statistics};
+use catalog::statistics::{self, MeasuredValues, Statistics};
 use metadata::results::column;
 use metadata::views::{SYSNAME, text};
 
@@ -50,7 +50,7 @@ fn find(table: &TableDef, target: &str) -> Option<Arc<Statistics>> {
 fn header(
     command: &mut Command<'_, '_>,
     statistics: &Statistics,
-    measured: Option<&Measured>,
+    measured: Option<&MeasuredValues>,
 ) -> Result<(), SqlError> {
     let number = |f: f64| Value::BigInt(f.round() as i64);
     let updated = measured.map_or(Value::Null, |m| {
@@ -94,7 +94,7 @@ fn densities(
     command: &mut Command<'_, '_>,
     table: &TableDef,
     statistics: &Statistics,
-    measured: Option<&Measured>,
+    measured: Option<&MeasuredValues>,
 ) -> Result<(), SqlError> {
     let names: Vec<&str> = statistics
         .columns
@@ -122,7 +122,7 @@ fn histogram(
     command: &mut Command<'_, '_>,
     table: &TableDef,
     statistics: &Statistics,
-    measured: Option<&Measured>,
+    measured: Option<&MeasuredValues>,
 ) -> Result<(), SqlError> {
     let first = statistics.columns.first().and_then(|id| table.position(*id));
     let ty = first.map_or(DataType::Int, |at| table.columns[at].ty);

@@ -18,7 +18,7 @@ use types::SqlError;
 
 use crate::index::renew;
 use catalog::Db;
-use catalog::db::Open;
+use catalog::db::OpenStorage;
 use catalog::errors::{self, db_error, store_error};
 use catalog::store::StoreError;
 use catalog::{IndexDef, TableDef, pending, systables};
@@ -37,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub(super) struct Vacate<'c> {
     core: &'c mut SessionCore,
     db: Arc<Db>,
-    open: Arc<Open>,
+    open: Arc<OpenStorage>,
     file: u16,
     /// To its own front, as far as there is room; else to other files.
     inside: bool,

@@ -18,7 +18,7 @@ const IN_ROW: usize = 8000;
 const POINTER: usize = 16;
 
 /// A column whose value is outside the row, and where.
-type Placed = (usize, [u8; POINTER]);
+type PlacedValue = (usize, [u8; POINTER]);
 
 impl TableStore {
     /// Appends a row if it fits with all its values in it; false when some have to go outside: then
@@ -73,7 +73,7 @@ impl RowWriter {
         &mut self,
         cx: &mut WriteContext<'_>,
         values: &[Value],
-        placed: Vec<Placed>,
+        placed: Vec<PlacedValue>,
     ) -> Result<(), SqlError> {
         let store = cx.store;
         self.row.clear();
@@ -93,7 +93,7 @@ impl RowWriter {
                 }
             }
         }
-        let planned = Placing::of(store, values, placed)?;
+        let planned = ValuePlacer::of(store, values, placed)?;
         self.place(cx, values, planned)
     }
 
@@ -102,10 +102,10 @@ impl RowWriter {
         &mut self,
         cx: &mut WriteContext<'_>,
         values: &[Value],
-        planned: Placing,
+        planned: ValuePlacer,
     ) -> Result<(), SqlError> {
         let store = cx.store;
-        let Placing { leaving, mut placed, .. } = planned;
+        let ValuePlacer { leaving, mut placed, .. } = planned;
         for column in leaving {
             let large = store.lob_columns.contains(&column);
             let space = match &store.lob {
@@ -182,7 +182,7 @@ pub(super) fn kept_pointers(
     store: &TableStore,
     row: &[u8],
     changed: &[usize],
-) -> Result<Vec<Placed>, SqlError> {
+) -> Result<Vec<PlacedValue>, SqlError> {
     let mut kept = Vec::new();
     let overflow: &[usize] = if has_overflow(row) { &store.overflow_columns } else { &[] };
     for column in store.lob_columns.iter().chain(overflow).filter(|c| !changed.contains(c)) {
@@ -197,22 +197,26 @@ pub(super) fn kept_pointers(
 }
 
 /// Which values of a row go outside so that it fits.
-struct Placing {
+struct ValuePlacer {
     /// Bytes that each column's value takes wherever it is, and those that it takes in the row.
     whole: Vec<usize>,
     inside: Vec<usize>,
     /// Columns whose values are to be written outside.
     leaving: Vec<usize>,
     /// Columns whose values are there already and stay.
-    placed: Vec<Placed>,
+    placed: Vec<PlacedValue>,
 }
 
-impl Placing {
+impl ValuePlacer {
     /// The largest values leave until the row fits. Values of columns that are not MAX ones and
     /// were outside come back, the smallest first, as long as the row has room for them.
     ///
     /// Errors: 511 when the row does not fit without all that may leave it.
-    fn of(store: &TableStore, values: &[Value], placed: Vec<Placed>) -> Result<Placing, SqlError> {
+    fn of(
+        store: &TableStore,
+        values: &[Value],
+        placed: Vec<PlacedValue>,
+    ) -> Result<ValuePlacer, SqlError> {
         let layout = &store.table.layout;
         let mut whole = vec![0; values.len()];
         let mut scratch = Vec::new();
@@ -224,7 +228,7 @@ impl Placing {
                 if stays { POINTER } else { layout.stored_len(column, value, &mut scratch)? };
         }
         let inside = whole.clone();
-        let mut planned = Placing { whole, inside, leaving: Vec::new(), placed };
+        let mut planned = ValuePlacer { whole, inside, leaving: Vec::new(), placed };
         planned.placed.iter().for_each(|(column, _)| planned.inside[*column] = POINTER);
         let large = store.lob_columns.iter().filter(|c| planned.whole[**c] > IN_ROW);
         for column in large.copied().collect::<Vec<_>>() {
@@ -257,7 +261,7 @@ impl Placing {
 
     /// Values come back into a row that has so many bytes left.
     fn bring_back(&mut self, store: &TableStore, mut free: usize) {
-        let movable = |(column, _): &Placed| store.overflow_columns.contains(column);
+        let movable = |(column, _): &PlacedValue| store.overflow_columns.contains(column);
         let mut back: Vec<usize> =
             self.placed.iter().filter(|p| movable(p)).map(|(c, _)| *c).collect();
         back.sort_by_key(|c| self.whole[*c]);
@@ -273,7 +277,7 @@ impl Placing {
     }
 }
 
-fn fields<'v>(values: &'v [Value], placed: &'v [Placed]) -> Vec<EncodeValue<'v>> {
+fn fields<'v>(values: &'v [Value], placed: &'v [PlacedValue]) -> Vec<EncodeValue<'v>> {
     let field = |(i, value)| match placed.iter().find(|(column, _)| *column == i) {
         Some((_, bytes)) => EncodeValue::LobPointer(bytes),
         None => EncodeValue::Value(value),

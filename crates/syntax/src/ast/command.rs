@@ -11,15 +11,15 @@ use std::sync::Arc;
 pub struct Command {
     /// Its first words.
     pub words: &'static str,
-    parts: Arc<dyn Parts>,
+    parts: Arc<dyn CommandParts>,
 }
 
 /// What a command consists of.
-trait Parts: Any + fmt::Debug + Send + Sync {
+trait CommandParts: Any + fmt::Debug + Send + Sync {
     fn equals(&self, other: &dyn Any) -> bool;
 }
 
-impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Parts for T {
+impl<T: Any + fmt::Debug + PartialEq + Send + Sync> CommandParts for T {
     fn equals(&self, other: &dyn Any) -> bool {
         other.downcast_ref::<T>() == Some(self)
     }

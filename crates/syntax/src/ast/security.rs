@@ -125,7 +125,7 @@ pub struct Securable {
 pub struct AlterAuthorization {
     /// What gets another owner.
     pub on: Securable,
-    /// Whose it is then; `None` is SCHEMA OWNER.
+    /// The new owner; `None` is SCHEMA OWNER.
     pub to: Option<Ident>,
 }
 

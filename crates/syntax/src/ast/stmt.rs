@@ -61,7 +61,7 @@ pub enum StmtKind {
     Execute(Box<Execute>),
     /// `EXECUTE AS USER = 'x'`, `EXECUTE AS CALLER`.
     ExecuteAs {
-        whom: ExecuteAs,
+        principal: ExecuteAs,
         until: ExecuteAsUntil,
     },
     /// `REVERT [WITH COOKIE = @x]`.

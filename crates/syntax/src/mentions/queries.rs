@@ -1,9 +1,9 @@
 //! What queries and expressions mention.
 
-use super::{Use, Walk};
+use super::{MentionWalk, Use};
 use crate::ast::*;
 
-impl Walk<'_> {
+impl MentionWalk<'_> {
     pub(super) fn query(&mut self, query: &Query) {
         self.with_ctes(&query.ctes, |walk| {
             walk.query_body(&query.body, &query.order_by);

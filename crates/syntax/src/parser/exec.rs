@@ -15,7 +15,7 @@ impl Parser<'_> {
         if self.at_word(1, "AS") {
             self.bump();
             self.bump();
-            let whom = self.execute_as()?;
+            let principal = self.execute_as()?;
             let until = if self.eat_seq(&["WITH", "NO", "REVERT"]) {
                 ExecuteAsUntil::End
             } else if self.eat_seq(&["WITH", "COOKIE", "INTO"]) {
@@ -23,7 +23,7 @@ impl Parser<'_> {
             } else {
                 ExecuteAsUntil::Revert
             };
-            return Ok(StmtKind::ExecuteAs { whom, until });
+            return Ok(StmtKind::ExecuteAs { principal, until });
         }
         Ok(StmtKind::Execute(Box::new(self.execute()?)))
     }

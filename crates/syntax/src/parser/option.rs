@@ -20,7 +20,7 @@ const LISTS: &[&str] = &["CLEANUP_POLICY", "QUERY_CAPTURE_POLICY"];
 
 /// What stands after the words of a query hint.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Behind {
+enum HintArgument {
     Nothing,
     /// `MAXDOP 1`, `FAST @n`.
     Value,
@@ -35,44 +35,44 @@ enum Behind {
 }
 
 /// The hints of T-SQL's reference. A word that leads to none of them is an error.
-const HINTS: &[(&str, Behind)] = &[
-    ("RECOMPILE", Behind::Nothing),
-    ("HASH GROUP", Behind::Nothing),
-    ("ORDER GROUP", Behind::Nothing),
-    ("CONCAT UNION", Behind::Nothing),
-    ("HASH UNION", Behind::Nothing),
-    ("MERGE UNION", Behind::Nothing),
-    ("LOOP JOIN", Behind::Nothing),
-    ("MERGE JOIN", Behind::Nothing),
-    ("HASH JOIN", Behind::Nothing),
-    ("EXPAND VIEWS", Behind::Nothing),
-    ("FORCE ORDER", Behind::Nothing),
-    ("FORCE EXTERNALPUSHDOWN", Behind::Nothing),
-    ("DISABLE EXTERNALPUSHDOWN", Behind::Nothing),
-    ("FORCE SCALEOUTEXECUTION", Behind::Nothing),
-    ("DISABLE SCALEOUTEXECUTION", Behind::Nothing),
-    ("IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", Behind::Nothing),
-    ("KEEP PLAN", Behind::Nothing),
-    ("KEEPFIXED PLAN", Behind::Nothing),
-    ("NO_PERFORMANCE_SPOOL", Behind::Nothing),
-    ("OPTIMIZE FOR UNKNOWN", Behind::Nothing),
-    ("PARAMETERIZATION SIMPLE", Behind::Nothing),
-    ("PARAMETERIZATION FORCED", Behind::Nothing),
-    ("ROBUST PLAN", Behind::Nothing),
-    ("DISABLE_OPTIMIZED_PLAN_FORCING", Behind::Nothing),
-    ("FAST", Behind::Value),
-    ("MAXDOP", Behind::Value),
-    ("MAXRECURSION", Behind::Value),
-    ("QUERYTRACEON", Behind::Value),
-    ("QUERYRULEOFF", Behind::Name),
-    ("USE PLAN", Behind::Value),
-    ("FOR TIMESTAMP AS OF", Behind::Value),
-    ("MAX_GRANT_PERCENT", Behind::Equals),
-    ("MIN_GRANT_PERCENT", Behind::Equals),
-    ("LABEL", Behind::Equals),
-    ("OPTIMIZE FOR", Behind::List),
-    ("USE HINT", Behind::List),
-    ("TABLE HINT", Behind::Table),
+const HINTS: &[(&str, HintArgument)] = &[
+    ("RECOMPILE", HintArgument::Nothing),
+    ("HASH GROUP", HintArgument::Nothing),
+    ("ORDER GROUP", HintArgument::Nothing),
+    ("CONCAT UNION", HintArgument::Nothing),
+    ("HASH UNION", HintArgument::Nothing),
+    ("MERGE UNION", HintArgument::Nothing),
+    ("LOOP JOIN", HintArgument::Nothing),
+    ("MERGE JOIN", HintArgument::Nothing),
+    ("HASH JOIN", HintArgument::Nothing),
+    ("EXPAND VIEWS", HintArgument::Nothing),
+    ("FORCE ORDER", HintArgument::Nothing),
+    ("FORCE EXTERNALPUSHDOWN", HintArgument::Nothing),
+    ("DISABLE EXTERNALPUSHDOWN", HintArgument::Nothing),
+    ("FORCE SCALEOUTEXECUTION", HintArgument::Nothing),
+    ("DISABLE SCALEOUTEXECUTION", HintArgument::Nothing),
+    ("IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", HintArgument::Nothing),
+    ("KEEP PLAN", HintArgument::Nothing),
+    ("KEEPFIXED PLAN", HintArgument::Nothing),
+    ("NO_PERFORMANCE_SPOOL", HintArgument::Nothing),
+    ("OPTIMIZE FOR UNKNOWN", HintArgument::Nothing),
+    ("PARAMETERIZATION SIMPLE", HintArgument::Nothing),
+    ("PARAMETERIZATION FORCED", HintArgument::Nothing),
+    ("ROBUST PLAN", HintArgument::Nothing),
+    ("DISABLE_OPTIMIZED_PLAN_FORCING", HintArgument::Nothing),
+    ("FAST", HintArgument::Value),
+    ("MAXDOP", HintArgument::Value),
+    ("MAXRECURSION", HintArgument::Value),
+    ("QUERYTRACEON", HintArgument::Value),
+    ("QUERYRULEOFF", HintArgument::Name),
+    ("USE PLAN", HintArgument::Value),
+    ("FOR TIMESTAMP AS OF", HintArgument::Value),
+    ("MAX_GRANT_PERCENT", HintArgument::Equals),
+    ("MIN_GRANT_PERCENT", HintArgument::Equals),
+    ("LABEL", HintArgument::Equals),
+    ("OPTIMIZE FOR", HintArgument::List),
+    ("USE HINT", HintArgument::List),
+    ("TABLE HINT", HintArgument::Table),
 ];
 
 /// Whether `words` are a hint's first ones.
@@ -335,7 +335,7 @@ impl Parser<'_> {
             name = longer;
             self.bump();
             // The word behind it is no part of the hint.
-            if HINTS.contains(&(name.as_str(), Behind::Name)) {
+            if HINTS.contains(&(name.as_str(), HintArgument::Name)) {
                 break;
             }
         }
@@ -344,14 +344,14 @@ impl Parser<'_> {
         };
         let (mut value, mut nested) = (OptionValue::None, Vec::new());
         match behind {
-            Behind::Nothing => {}
-            Behind::Value => value = OptionValue::Expr(self.constant_or_variable()?),
-            Behind::Name => value = OptionValue::Word(self.ident()?.value),
-            Behind::Equals => {
+            HintArgument::Nothing => {}
+            HintArgument::Value => value = OptionValue::Expr(self.constant_or_variable()?),
+            HintArgument::Name => value = OptionValue::Word(self.ident()?.value),
+            HintArgument::Equals => {
                 self.expect_tok(Tok::Eq)?;
                 value = OptionValue::Expr(self.constant_or_variable()?);
             }
-            Behind::Table => {
+            HintArgument::Table => {
                 self.expect_tok(Tok::LParen)?;
                 nested.push(self.value_item()?);
                 while self.eat_tok(Tok::Comma) {
@@ -359,7 +359,7 @@ impl Parser<'_> {
                 }
                 self.expect_tok(Tok::RParen)?;
             }
-            Behind::List => {
+            HintArgument::List => {
                 let values = VALUE_LISTS.contains(&name.as_str());
                 nested = self.nest(|p| {
                     p.paren_list(if values { Self::value_item } else { Self::nested_item })

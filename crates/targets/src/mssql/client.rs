@@ -3,7 +3,7 @@
 
 use super::address::Address;
 use crate::LabError;
-use crate::tsql::{Connection, Prepared, Reply, Server, Site, is_unsupported, text_of};
+use crate::tsql::{BatchReply, Connection, PreparedBatch, Server, Site, is_unsupported, text_of};
 use client::{ClientError, Connection as Open};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -38,12 +38,12 @@ pub fn log_in(address: &Address, database: &str) -> Result<Open, LabError> {
 }
 
 /// Runs a batch.
-fn run(open: &mut Open, batch: &str) -> Result<Reply, LabError> {
+fn run(open: &mut Open, batch: &str) -> Result<BatchReply, LabError> {
     let reply = open.query(batch).map_err(|e| failed(&e, batch))?;
     let row = |row: Vec<Value>| row.iter().map(text_of).collect();
     let sets =
         reply.results.into_iter().map(|set| set.rows.into_iter().map(row).collect()).collect();
-    Ok(Reply { sets, messages: reply.messages.into_iter().map(|m| m.message).collect() })
+    Ok(BatchReply { sets, messages: reply.messages.into_iter().map(|m| m.message).collect() })
 }
 
 /// A server, and connections to it that nobody uses.
@@ -133,7 +133,7 @@ struct Session {
 }
 
 impl Connection for Session {
-    fn run(&mut self, batch: &str) -> Result<Reply, LabError> {
+    fn run(&mut self, batch: &str) -> Result<BatchReply, LabError> {
         let open = self
             .open
             .as_mut()
@@ -143,7 +143,7 @@ impl Connection for Session {
         reply
     }
 
-    fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError> {
+    fn prepare<'a>(&'a mut self, statement: &str) -> Result<PreparedBatch<'a>, LabError> {
         let Session { open, whole, .. } = self;
         let open =
             open.as_mut().ok_or_else(|| LabError::Request("the connection is closed".into()))?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A server as it describes itself.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct ServerFacts {
     pub product: Product,
     pub folders: Folders,
     pub least_data_kb: u64,
@@ -33,9 +33,9 @@ fn folder_of(path: &str) -> &str {
     path.rfind(['/', '\\']).map_or(path, |end| &path[..end])
 }
 
-impl Facts {
+impl ServerFacts {
     /// Asks the server.
-    pub fn ask(client: &mut dyn Connection, address: &Address) -> Result<Facts, LabError> {
+    pub fn ask(client: &mut dyn Connection, address: &Address) -> Result<ServerFacts, LabError> {
         // The InstanceDefault properties came with SQL Server 2012, the one of backups with 2019:
         // NULL before.
         let property = |name: &str| format!("cast(serverproperty('{name}') as nvarchar(400))");
@@ -76,7 +76,7 @@ impl Facts {
         };
         let model = "select max(size) * 8 from sys.master_files where database_id = 3 and type = 0";
         let least_data_kb = (number(client, model).unwrap_or(0.0) as u64).max(4 << 10);
-        let mut facts = Facts { product, folders, least_data_kb, said: vec![] };
+        let mut facts = ServerFacts { product, folders, least_data_kb, said: vec![] };
         facts.describe(client, address, &version, [text(1), text(2)])?;
         Ok(facts)
     }
@@ -126,10 +126,10 @@ impl Facts {
 }
 
 /// A row of a text and numbers.
-type Counted = (String, Vec<Option<i64>>);
+type CountedRow = (String, Vec<Option<i64>>);
 
 /// The rows of a query: a text that comes first, then numbers.
-fn counted(client: &mut dyn Connection, query: &str) -> Result<Vec<Counted>, LabError> {
+fn counted(client: &mut dyn Connection, query: &str) -> Result<Vec<CountedRow>, LabError> {
     let rows = client.run(query)?.sets.into_iter().flatten();
     let number = |field: Option<String>| field.and_then(|f| f.parse().ok());
     Ok(rows

@@ -7,18 +7,18 @@ use std::process::{Command, Stdio};
 
 /// What is to be done with the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum HookAction {
     Kill,
     Stop,
     Start,
 }
 
-impl Action {
+impl HookAction {
     fn word(self) -> &'static str {
         match self {
-            Action::Kill => "kill",
-            Action::Stop => "stop",
-            Action::Start => "start",
+            HookAction::Kill => "kill",
+            HookAction::Stop => "stop",
+            HookAction::Start => "start",
         }
     }
 }
@@ -29,7 +29,7 @@ pub struct Hook(pub String);
 
 impl Hook {
     /// Runs it to its end. Errors: it could not be run, or its exit code is not 0.
-    pub fn run(&self, action: Action) -> Result<(), LabError> {
+    pub fn run(&self, action: HookAction) -> Result<(), LabError> {
         let mut command = Command::new("sh");
         command.args(["-c", &self.0, "restart-with", action.word()]);
         let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
@@ -49,11 +49,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let said = folder.path().join("said");
         let hook = Hook(format!("echo $1 >> '{}'", said.display()));
-        for action in [Action::Kill, Action::Start, Action::Stop] {
+        for action in [HookAction::Kill, HookAction::Start, HookAction::Stop] {
             hook.run(action).unwrap();
         }
         assert_eq!(std::fs::read_to_string(said).unwrap(), "kill\nstart\nstop\n");
-        let error = Hook("exit 3".into()).run(Action::Kill).unwrap_err().to_string();
+        let error = Hook("exit 3".into()).run(HookAction::Kill).unwrap_err().to_string();
         assert!(error.contains("asked to kill") && error.contains('3'), "{error}");
     }
 }

@@ -12,15 +12,15 @@ mod recovery;
 pub use address::Address;
 pub(crate) use address::without_password;
 pub use client::{failed, log_in};
-pub use hook::{Action, Hook};
+pub use hook::{Hook, HookAction};
 pub use recovery::START;
 
 use crate::device::Device;
 use crate::tsql::{self, Server};
 use crate::work::{Config, Counters, Figure, Knob, LogBlock, TsqlWork, Work};
-use crate::{LabError, Place, Target, kept};
+use crate::{LabError, Target, TargetPlace, kept};
 use client::Wire;
-use facts::Facts;
+use facts::ServerFacts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Mssql {
     address: Address,
     hook: Option<Hook>,
-    server: Option<(Wire, Facts)>,
+    server: Option<(Wire, ServerFacts)>,
     open: Option<Configured>,
     /// What was counted by processes of the server that this target has ended: each begins at zero.
     past: Counters,
@@ -57,10 +57,10 @@ impl Mssql {
     }
 
     /// The server; logs in the first time.
-    fn server(&mut self) -> Result<&mut (Wire, Facts), LabError> {
+    fn server(&mut self) -> Result<&mut (Wire, ServerFacts), LabError> {
         if self.server.is_none() {
             let nowhere = tsql::EMBEDDED.clone();
-            let mut facts = Facts::ask(
+            let mut facts = ServerFacts::ask(
                 Wire::new(self.address.clone(), nowhere).connect(None)?.as_mut(),
                 &self.address,
             )?;
@@ -151,7 +151,7 @@ impl Mssql {
     /// server.
     pub(super) fn set_up_database(
         &mut self,
-        place: &Place,
+        place: &TargetPlace,
         config: &Config,
     ) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
@@ -219,7 +219,7 @@ impl Target for Mssql {
         })
     }
 
-    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &TargetPlace, config: &Config) -> Result<Vec<String>, LabError> {
         let said = self.set_up_database(place, config)?;
         match said == [kept::MADE_EARLIER] {
             true => Ok(said),

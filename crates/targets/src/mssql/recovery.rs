@@ -2,9 +2,9 @@
 //! stop loses.
 
 use super::Mssql;
-use super::hook::{Action, Hook};
+use super::hook::{Hook, HookAction};
 use crate::tsql::{self, Server};
-use crate::work::{End, Figure};
+use crate::work::{Figure, ProcessEnd};
 use crate::{LabError, Target};
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ impl Mssql {
     }
 
     /// Ends the server; what it has counted is kept.
-    fn end(&mut self, hook: &Hook, action: Action) -> Result<(), LabError> {
+    fn end(&mut self, hook: &Hook, action: HookAction) -> Result<(), LabError> {
         self.past = Target::counters(self)?;
         hook.run(action)?;
         self.wire()?.forget();
@@ -35,7 +35,7 @@ impl Mssql {
     /// Starts the server; seconds to the first answer of the study's database.
     fn start(&mut self, hook: &Hook) -> Result<f64, LabError> {
         let begin = Instant::now();
-        hook.run(Action::Start)?;
+        hook.run(HookAction::Start)?;
         loop {
             let answered =
                 self.wire()?.connect_in().and_then(|mut c| tsql::number(c.as_mut(), "select 1"));
@@ -69,7 +69,7 @@ impl Mssql {
             std::thread::sleep(Duration::from_micros(200));
         }
         drop(watcher);
-        self.end(&hook, Action::Kill)?;
+        self.end(&hook, HookAction::Kill)?;
         // The killed server's connection; an update that had ended by itself has left its
         // transaction open, or has failed.
         drop(updating.join());
@@ -89,7 +89,7 @@ impl Mssql {
         &mut self,
         rows: u64,
         window_kb: u32,
-        end: End,
+        end: ProcessEnd,
     ) -> Result<Vec<Figure>, LabError> {
         const COUNT: &str = "select count_big(*) from one_row";
         let hook = self.hook()?;
@@ -100,10 +100,10 @@ impl Mssql {
         // Read beforehand: whatever is asked after the commits gives them time to become durable.
         self.past = Target::counters(self)?;
         client.run(&work)?;
-        if end == End::FlushThenKill {
+        if end == ProcessEnd::FlushThenKill {
             client.run("exec sys.sp_flush_log")?;
         }
-        hook.run(if end == End::Stop { Action::Stop } else { Action::Kill })?;
+        hook.run(if end == ProcessEnd::Stop { HookAction::Stop } else { HookAction::Kill })?;
         drop(client);
         self.wire()?.forget();
         self.start(&hook)?;

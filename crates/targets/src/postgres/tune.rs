@@ -1,6 +1,6 @@
 //! Settings that no study turns: each of their values is tried in turns, and the best is kept.
 
-use super::{Open, run_all, value};
+use super::{OpenPostgres, run_all, value};
 use crate::LabError;
 use crate::work::{Durability, Work};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// A setting with its value.
 pub(super) type Setting = (&'static str, String);
 
-impl Open {
+impl OpenPostgres {
     /// Sets a setting of the whole server and waits until this connection has it. Errors: this
     /// build does not have the value.
     pub(super) fn set(&mut self, name: &str, to: &str) -> Result<(), LabError> {
@@ -33,7 +33,7 @@ impl Open {
         &mut self,
         name: &str,
         values: &[&'static str],
-        cost: &mut dyn FnMut(&mut Open) -> Result<f64, LabError>,
+        cost: &mut dyn FnMut(&mut OpenPostgres) -> Result<f64, LabError>,
     ) -> Result<(&'static str, String), LabError> {
         let mut costs: Vec<(Vec<f64>, &'static str)> =
             values.iter().map(|v| (vec![], *v)).collect();
@@ -63,13 +63,14 @@ impl Open {
     pub(super) fn tune(&mut self) -> Result<(Vec<Setting>, Vec<String>), LabError> {
         self.work(&Work::MakeOneRow)?;
         let methods = ["fdatasync", "open_datasync", "fsync", "open_sync"];
-        let mut commits = |open: &mut Open| Ok(open.commits(1_000, Durability::Full)?[0].value);
+        let mut commits =
+            |open: &mut OpenPostgres| Ok(open.commits(1_000, Durability::Full)?[0].value);
         let (method, said) = self.best("wal_sync_method", &methods, &mut commits)?;
         let method = ("wal_sync_method", method.to_owned());
         if self.config.customers == 0 {
             return Ok((vec![method], vec![said]));
         }
-        let mut update = |open: &mut Open| -> Result<f64, LabError> {
+        let mut update = |open: &mut OpenPostgres| -> Result<f64, LabError> {
             open.make_customer()?;
             let figures = [open.customers(&Work::Update)?, open.timed("checkpoint")?].concat();
             Ok(figures.iter().map(|f| f.value).sum())

@@ -28,7 +28,7 @@ use std::time::Instant;
 
 /// What a batch answered.
 #[derive(Clone, Debug, Default)]
-pub struct Reply {
+pub struct BatchReply {
     /// Result sets, rows, fields as text.
     pub sets: Vec<Vec<Vec<Option<String>>>>,
     /// PRINT and informational messages.
@@ -52,15 +52,15 @@ pub fn is_unsupported(number: i32) -> bool {
 }
 
 /// A prepared statement with one parameter `@a` of type int, on the session that prepared it.
-pub type Prepared<'a> = Box<dyn FnMut(i32) -> Result<(), LabError> + 'a>;
+pub type PreparedBatch<'a> = Box<dyn FnMut(i32) -> Result<(), LabError> + 'a>;
 
 /// A session of a server.
 pub trait Connection: Send {
     /// Runs a batch. Errors: the first of the batch; [`LabError::Unsupported`] for what the server
     /// does not do.
-    fn run(&mut self, batch: &str) -> Result<Reply, LabError>;
+    fn run(&mut self, batch: &str) -> Result<BatchReply, LabError>;
     /// Prepares a statement once, as a driver does.
-    fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError>;
+    fn prepare<'a>(&'a mut self, statement: &str) -> Result<PreparedBatch<'a>, LabError>;
     /// Where it runs.
     fn site(&self) -> &Site;
 }

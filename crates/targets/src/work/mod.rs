@@ -13,7 +13,7 @@ pub use config::{Config, DataLayout, Durability, Knob, LogBlock, LogLayout};
 pub use counters::{Counters, Figure, IoCount, WaitCount, late};
 pub use load::loaded;
 pub(crate) use load::{LOAD_BATCH, LOAD_FILLER};
-pub use tsql::{End, LoadRow, Outage, SOME, TsqlWork};
+pub use tsql::{LoadRow, Outage, ProcessEnd, SOME, TsqlWork};
 
 /// A piece of work.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use super::load::loaded;
 
 /// How a process ends whose delayed commits may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ProcessEnd {
     /// By SIGKILL, as soon as the last commit was acknowledged.
     Kill,
     /// The same after `sp_flush_log`.
@@ -124,7 +124,7 @@ pub enum TsqlWork {
         /// Window, KB.
         window_kb: u32,
         /// How the process ends.
-        end: End,
+        end: ProcessEnd,
     },
     /// Sessions commit one row after the other on a simulated disk, which ends at a random moment:
     /// acknowledged rows that are missing when the database is opened again, the most of some

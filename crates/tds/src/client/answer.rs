@@ -3,7 +3,7 @@
 
 use crate::client::tokens::{Decoder, Token};
 use crate::error::TdsError;
-use crate::packet::{MessageReader, Step};
+use crate::packet::{MessageReader, PacketContent};
 use crate::rowscan::RowScan;
 use crate::token;
 use crate::typeinfo::TypeInfo;
@@ -11,7 +11,7 @@ use crate::version::TdsVersion;
 
 /// What has arrived.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum AnswerToken {
     Token(Token),
     /// The message is over.
     End,
@@ -49,10 +49,10 @@ impl AnswerReader {
 
     /// Reads from the front of `input`, which it shortens, until a token is complete; `None` when
     /// all of `input` is used up. After an error the connection is of no more use.
-    pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<Answer>, TdsError> {
+    pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<AnswerToken>, TdsError> {
         loop {
             if let Some(token) = self.token()? {
-                return Ok(Some(Answer::Token(token)));
+                return Ok(Some(AnswerToken::Token(token)));
             }
             if self.ended {
                 self.ended = false;
@@ -60,17 +60,17 @@ impl AnswerReader {
                 return if self.used == self.buffer.len() {
                     self.buffer.clear();
                     self.used = 0;
-                    Ok(Some(Answer::End))
+                    Ok(Some(AnswerToken::End))
                 } else {
                     Err(TdsError::Truncated { what: "answer", at: self.buffer.len() })
                 };
             }
             match self.packets.step(input)? {
                 None => return Ok(None),
-                Some(Step::Message(_)) => {
+                Some(PacketContent::Message(_)) => {
                     return Err(TdsError::Packet("a server sends nothing but answers"));
                 }
-                Some(Step::Piece { bytes, last, .. }) => {
+                Some(PacketContent::Piece { bytes, last, .. }) => {
                     self.buffer.drain(..self.used);
                     self.used = 0;
                     self.buffer.extend_from_slice(bytes);

@@ -5,7 +5,7 @@ mod answer;
 mod bulk;
 mod tokens;
 
-pub use answer::{Answer, AnswerReader};
+pub use answer::{AnswerReader, AnswerToken};
 pub use bulk::BulkWriter;
 pub use tokens::{ServerMessage, Token, TokenReader};
 

@@ -5,7 +5,7 @@
 use types::Value;
 
 use crate::column::{Column, ColumnFlags, Sender, read_user_type};
-use crate::decode::{Place, decode_value};
+use crate::decode::{ValuePlace, decode_value};
 use crate::error::TdsError;
 use crate::login::Feature;
 use crate::reader::Reader;
@@ -195,7 +195,7 @@ impl<'a> Decoder<'a> {
         read_user_type(&mut self.reader, self.version)?;
         let flags = ColumnFlags(self.reader.u16()?);
         let ty = TypeInfo::read(&mut self.reader, self.version)?;
-        let value = decode_value(&mut self.reader, &ty, Place::Parameter)?;
+        let value = decode_value(&mut self.reader, &ty, ValuePlace::Parameter)?;
         Ok(Token::ReturnValue { ordinal, name, status, flags, ty, value })
     }
 

@@ -11,7 +11,7 @@ use crate::byte;
 use crate::error::TdsError;
 use crate::reader::Reader;
 use crate::text::WireCollation;
-use crate::typeinfo::{Fixed, Size, TypeInfo};
+use crate::typeinfo::{FixedType, Size, TypeInfo};
 use crate::typewire::MAX_VARIANT_DATA;
 
 /// Reads a sql_variant. Errors: 8011 to 8014 of SQL Server are `VariantLength` and `TypeMetadata`
@@ -68,7 +68,7 @@ pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Value, TdsError> {
 }
 
 fn base_type(id: u8, properties: &mut Reader<'_>) -> Result<TypeInfo, TdsError> {
-    if let Some(fixed) = Fixed::from_byte(id) {
+    if let Some(fixed) = FixedType::from_byte(id) {
         return Ok(TypeInfo::Fixed(fixed));
     }
     let metadata = TdsError::TypeMetadata(byte::VARIANT);

@@ -8,7 +8,7 @@ use super::{date, decimal, encode_value, time};
 use crate::byte;
 use crate::error::TdsError;
 use crate::text::{WireCollation, push_utf16};
-use crate::typeinfo::{Fixed, TypeInfo};
+use crate::typeinfo::{FixedType, TypeInfo};
 use crate::typewire::MAX_VARIANT_DATA;
 
 /// Appends a value as sql_variant: total, base type, length of properties, properties, data. A bare
@@ -18,35 +18,35 @@ pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
     out.extend_from_slice(&[0; 4]);
     let bare = !matches!(value, Value::Variant(_));
     let (value, ty, collation) = types::variant::parts(value);
-    let fixed = |fixed: Fixed, out: &mut Vec<u8>| out.extend_from_slice(&[fixed.wire().0, 0]);
+    let fixed = |fixed: FixedType, out: &mut Vec<u8>| out.extend_from_slice(&[fixed.wire().0, 0]);
     match value {
         Value::Null | Value::Variant(_) => return Ok(()),
         Value::Bit(b) => {
-            fixed(Fixed::Bit, out);
+            fixed(FixedType::Bit, out);
             out.push(u8::from(*b));
         }
         Value::TinyInt(n) => {
-            fixed(Fixed::TinyInt, out);
+            fixed(FixedType::TinyInt, out);
             out.push(*n);
         }
         Value::SmallInt(n) => {
-            fixed(Fixed::SmallInt, out);
+            fixed(FixedType::SmallInt, out);
             out.extend_from_slice(&n.to_le_bytes());
         }
         Value::Int(n) => {
-            fixed(Fixed::Int, out);
+            fixed(FixedType::Int, out);
             out.extend_from_slice(&n.to_le_bytes());
         }
         Value::BigInt(n) => {
-            fixed(Fixed::BigInt, out);
+            fixed(FixedType::BigInt, out);
             out.extend_from_slice(&n.to_le_bytes());
         }
-        Value::Float(_) => other_fixed(value, Fixed::Float, out)?,
-        Value::Real(_) => other_fixed(value, Fixed::Real, out)?,
-        Value::Money(_) => other_fixed(value, Fixed::Money, out)?,
-        Value::SmallMoney(_) => other_fixed(value, Fixed::SmallMoney, out)?,
-        Value::DateTime { .. } => other_fixed(value, Fixed::DateTime, out)?,
-        Value::SmallDateTime { .. } => other_fixed(value, Fixed::SmallDateTime, out)?,
+        Value::Float(_) => other_fixed(value, FixedType::Float, out)?,
+        Value::Real(_) => other_fixed(value, FixedType::Real, out)?,
+        Value::Money(_) => other_fixed(value, FixedType::Money, out)?,
+        Value::SmallMoney(_) => other_fixed(value, FixedType::SmallMoney, out)?,
+        Value::DateTime { .. } => other_fixed(value, FixedType::DateTime, out)?,
+        Value::SmallDateTime { .. } => other_fixed(value, FixedType::SmallDateTime, out)?,
         Value::Decimal(d) => {
             let (precision, scale, is_decimal) = match ty {
                 DataType::Decimal { precision, scale, name } => {
@@ -114,7 +114,7 @@ fn declared(ty: DataType, bare: bool) -> Option<u16> {
     u16::try_from(if ty.is_unicode() { 2 * length } else { length }).ok()
 }
 
-fn other_fixed(value: &Value, fixed: Fixed, out: &mut Vec<u8>) -> Result<(), TdsError> {
+fn other_fixed(value: &Value, fixed: FixedType, out: &mut Vec<u8>) -> Result<(), TdsError> {
     out.extend_from_slice(&[fixed.wire().0, 0]);
     encode_value(value, &TypeInfo::Fixed(fixed), out)
 }

@@ -5,7 +5,7 @@ use types::Value;
 
 use crate::byte;
 use crate::column::push_b_varchar;
-use crate::decode::{Place, decode_value};
+use crate::decode::{ValuePlace, decode_value};
 use crate::encode::encode_at;
 use crate::error::TdsError;
 use crate::limits::{Budget, Grant, Limits, MAX_PARAMETERS};
@@ -279,7 +279,7 @@ impl<'a> RpcReader<'a> {
             if by_ref && ty.is_old_large_object() {
                 return Err(TdsError::DeprecatedOutput(ty.byte()));
             }
-            let value = decode_value(&mut self.reader, &ty, Place::Parameter)?;
+            let value = decode_value(&mut self.reader, &ty, ValuePlace::Parameter)?;
             self.budget.charge(value.heap_bytes())?;
             RpcValue::Scalar { ty, value }
         };
@@ -330,7 +330,7 @@ fn write_call(call: &RpcRequest, version: TdsVersion, out: &mut Vec<u8>) -> Resu
         match &param.value {
             RpcValue::Scalar { ty, value } => {
                 ty.write_parameter(out);
-                encode_at(value, ty, Place::Parameter, out)?;
+                encode_at(value, ty, ValuePlace::Parameter, out)?;
             }
             RpcValue::Table(table) => {
                 out.push(byte::TABLE);

@@ -4,7 +4,7 @@ use types::{Value, msg};
 
 use crate::byte;
 use crate::column::{ColumnFlags, push_b_varchar, read_user_type, write_user_type};
-use crate::decode::{Place, decode_value};
+use crate::decode::{ValuePlace, decode_value};
 use crate::encode::encode_at;
 use crate::error::TdsError;
 use crate::limits::{Budget, MAX_COLUMNS};
@@ -128,7 +128,7 @@ impl TableValue {
             for i in 0..self.columns.len() {
                 let value = match &self.columns[i] {
                     TableColumn { default: true, .. } => Value::Null,
-                    column => decode_value(reader, &column.ty, Place::Parameter)?,
+                    column => decode_value(reader, &column.ty, ValuePlace::Parameter)?,
                 };
                 budget.charge(value.heap_bytes())?;
                 self.values.push(value);
@@ -161,7 +161,7 @@ impl TableValue {
             for (value, column) in
                 row.iter().zip(&self.columns).filter(|(_, column)| !column.default)
             {
-                encode_at(value, &column.ty, Place::Parameter, out)?;
+                encode_at(value, &column.ty, ValuePlace::Parameter, out)?;
             }
         }
         out.push(END);

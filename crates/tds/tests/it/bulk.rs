@@ -4,7 +4,7 @@ use ringwood_tds::client::ClientCodec;
 use ringwood_tds::packet::HEADER;
 use ringwood_tds::request::{BulkEvent, BulkReader};
 use ringwood_tds::{
-    Column, ColumnFlags, Fixed, Limits, Size, TdsError, TdsVersion, TokenWriter, TypeInfo,
+    Column, ColumnFlags, FixedType, Limits, Size, TdsError, TdsVersion, TokenWriter, TypeInfo,
     WireCollation,
 };
 use types::Value;
@@ -12,7 +12,7 @@ use types::Value;
 fn columns() -> Vec<Column> {
     let collation = WireCollation([9, 4, 0xD0, 0, 0x34]);
     let types = [
-        TypeInfo::Fixed(Fixed::Int),
+        TypeInfo::Fixed(FixedType::Int),
         TypeInfo::NVarChar(Size::Bytes(40), collation),
         TypeInfo::VarBinary(Size::Max),
         TypeInfo::Text(collation),

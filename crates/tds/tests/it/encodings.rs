@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ringwood_tds as tds;
-use ringwood_tds::decode::Place;
+use ringwood_tds::decode::ValuePlace;
 use ringwood_tds::{
-    Column, ColumnFlags, Fixed, Reader, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation,
+    Column, ColumnFlags, FixedType, Reader, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation,
 };
 use types::{Collation, DataType, Decimal, Len, Value};
 
@@ -37,7 +37,7 @@ fn check(ty: TypeInfo, info: &str, value: &Value, bytes: &str, null: Option<&str
     assert_eq!(out, hex(bytes), "value of {ty:?}");
     let mut reader = Reader::new(&out, "value");
     assert_eq!(
-        shown(&tds::decode_value(&mut reader, &ty, Place::Row).unwrap()),
+        shown(&tds::decode_value(&mut reader, &ty, ValuePlace::Row).unwrap()),
         shown(value),
         "{ty:?}"
     );
@@ -49,7 +49,7 @@ fn check(ty: TypeInfo, info: &str, value: &Value, bytes: &str, null: Option<&str
             tds::encode_value(&Value::Null, &ty, &mut out).unwrap();
             assert_eq!(out, hex(null), "NULL of {ty:?}");
             let mut reader = Reader::new(&out, "NULL");
-            assert!(tds::decode_value(&mut reader, &ty, Place::Row).unwrap().is_null());
+            assert!(tds::decode_value(&mut reader, &ty, ValuePlace::Row).unwrap().is_null());
             assert!(reader.is_empty());
         }
         None => {
@@ -61,7 +61,7 @@ fn check(ty: TypeInfo, info: &str, value: &Value, bytes: &str, null: Option<&str
 
 #[test]
 fn numbers() {
-    check(TypeInfo::Fixed(Fixed::Int), "38", &Value::Int(-7), "f9ffffff", None);
+    check(TypeInfo::Fixed(FixedType::Int), "38", &Value::Int(-7), "f9ffffff", None);
     check(TypeInfo::Int(1), "2601", &Value::TinyInt(200), "01 c8", Some("00"));
     check(TypeInfo::Int(2), "2602", &Value::SmallInt(-3), "02 fdff", Some("00"));
     check(TypeInfo::Int(4), "2604", &Value::Int(-3), "04 fdffffff", Some("00"));
@@ -224,10 +224,11 @@ fn large_values() {
     // A total that is unknown, and data in several chunks.
     let chunks = hex("feffffffffffffff 02000000 6100 04000000 62006300 00000000");
     let mut reader = Reader::new(&chunks, "value");
-    let value = tds::decode_value(&mut reader, &nvarchar, Place::Parameter).unwrap();
+    let value = tds::decode_value(&mut reader, &nvarchar, ValuePlace::Parameter).unwrap();
     assert_eq!(value.as_str(), Some("abc"));
     let wrong = hex("0500000000000000 02000000 6100 04000000 62006300 00000000");
-    let error = tds::decode_value(&mut Reader::new(&wrong, "value"), &nvarchar, Place::Parameter);
+    let error =
+        tds::decode_value(&mut Reader::new(&wrong, "value"), &nvarchar, ValuePlace::Parameter);
     assert_eq!(error.unwrap_err(), tds::TdsError::Chunks(0xE7));
 }
 
@@ -249,9 +250,12 @@ fn old_large_objects() {
     // As a parameter there is no pointer, and NULL is a length of -1.
     let mut reader = Reader::new(&[2, 0, 0, 0, b'x', b'y'], "value");
     let ty = TypeInfo::Text(COLL);
-    assert_eq!(tds::decode_value(&mut reader, &ty, Place::Parameter).unwrap().as_str(), Some("xy"));
+    assert_eq!(
+        tds::decode_value(&mut reader, &ty, ValuePlace::Parameter).unwrap().as_str(),
+        Some("xy")
+    );
     let mut reader = Reader::new(&[0xFF; 4], "value");
-    assert!(tds::decode_value(&mut reader, &ty, Place::Parameter).unwrap().is_null());
+    assert!(tds::decode_value(&mut reader, &ty, ValuePlace::Parameter).unwrap().is_null());
 }
 
 #[test]
@@ -271,7 +275,8 @@ fn variants() {
     check(variant, info, &of(Value::bytes([1, 2])), "06000000 a5 02 0200 0102", null);
     // What a value is declared as goes both ways.
     let bytes = hex("0b000000 a7 07 0904d00034 0300 e92f");
-    let value = tds::decode_value(&mut Reader::new(&bytes, "value"), &variant, Place::Row).unwrap();
+    let value =
+        tds::decode_value(&mut Reader::new(&bytes, "value"), &variant, ValuePlace::Row).unwrap();
     let (inner, ty, collation) = types::variant::parts(&value);
     assert_eq!((inner.as_str(), ty), (Some("\u{e9}/"), DataType::VarChar(types::Len::N(3))));
     assert_eq!(collation, Collation::DEFAULT);
@@ -290,9 +295,12 @@ fn variants() {
 #[test]
 fn a_decimal_may_be_shorter_than_declared() {
     let ty = TypeInfo::Decimal { precision: 38, scale: 2, numeric: false };
-    let value =
-        tds::decode_value(&mut Reader::new(&[3, 1, 0x39, 0x30], "value"), &ty, Place::Parameter)
-            .unwrap();
+    let value = tds::decode_value(
+        &mut Reader::new(&[3, 1, 0x39, 0x30], "value"),
+        &ty,
+        ValuePlace::Parameter,
+    )
+    .unwrap();
     assert_eq!(shown(&value), shown(&Value::Decimal(Decimal::new(12_345, 38, 2).unwrap())));
 }
 
@@ -302,7 +310,7 @@ fn an_untyped_null() {
     TypeInfo::Null.write(&mut out);
     assert_eq!(out, [0x1F]);
     let value =
-        tds::decode_value(&mut Reader::new(&[], "value"), &TypeInfo::Null, Place::Parameter)
+        tds::decode_value(&mut Reader::new(&[], "value"), &TypeInfo::Null, ValuePlace::Parameter)
             .unwrap();
     assert!(value.is_null());
 }
@@ -314,7 +322,8 @@ fn code_pages_follow_the_collation() {
     let mut out = Vec::new();
     tds::encode_value(&Value::str("\u{434}\u{430}\u{4e2d}"), &cyrillic, &mut out).unwrap();
     assert_eq!(out, [3, 0, 0xE4, 0xE0, b'?']);
-    let value = tds::decode_value(&mut Reader::new(&out, "value"), &cyrillic, Place::Row).unwrap();
+    let value =
+        tds::decode_value(&mut Reader::new(&out, "value"), &cyrillic, ValuePlace::Row).unwrap();
     assert_eq!(value.as_str(), Some("\u{434}\u{430}?"));
     let utf8 = TypeInfo::VarChar(Size::Bytes(10), WireCollation([0x09, 0x04, 0xD0, 0x04, 0x00]));
     out.clear();
@@ -323,14 +332,14 @@ fn code_pages_follow_the_collation() {
     // All zeros: the database's own.
     let raw = TypeInfo::VarChar(Size::Bytes(10), WireCollation::DATABASE);
     let value =
-        tds::decode_value(&mut Reader::new(&[1, 0, 0x80], "value"), &raw, Place::Row).unwrap();
+        tds::decode_value(&mut Reader::new(&[1, 0, 0x80], "value"), &raw, ValuePlace::Row).unwrap();
     assert_eq!(value.as_str(), Some("\u{20ac}"));
 }
 
 #[test]
 fn rows_choose_the_shorter_form() {
     let max = TypeInfo::NVarChar(Size::Max, COLL);
-    let types = [TypeInfo::Fixed(Fixed::Int), max, max];
+    let types = [TypeInfo::Fixed(FixedType::Int), max, max];
     let values = [Value::Int(1), Value::Null, Value::Null];
     let mut out = Vec::new();
     TokenWriter::new(&mut out, TdsVersion::V7_4).row(&types, &values).unwrap();
@@ -370,7 +379,7 @@ fn columns() {
     let flags = ColumnFlags::NULLABLE.with(ColumnFlags::UPDATABLE_UNKNOWN);
     let mut text = Column::new("t", TypeInfo::Text(COLL), flags);
     text.table = vec!["dbo".into(), "x".into()];
-    let columns = [Column::new("id", TypeInfo::Fixed(Fixed::Int), ColumnFlags::IDENTITY), text];
+    let columns = [Column::new("id", TypeInfo::Fixed(FixedType::Int), ColumnFlags::IDENTITY), text];
     let mut out = Vec::new();
     TokenWriter::new(&mut out, TdsVersion::V7_4).columns(&columns);
     let id = "00000000 1000 38 02 69006400";
@@ -426,7 +435,7 @@ fn bytes_that_are_no_value_are_refused() {
     for (ty, bytes, number) in cases {
         let bytes = hex(bytes);
         let error =
-            tds::decode_value(&mut Reader::new(&bytes, "value"), &ty, Place::Row).unwrap_err();
+            tds::decode_value(&mut Reader::new(&bytes, "value"), &ty, ValuePlace::Row).unwrap_err();
         assert_eq!(error.to_sql_error().number, number, "{ty:?}: {error}");
     }
 }

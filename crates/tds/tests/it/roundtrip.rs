@@ -2,7 +2,7 @@
 //! limit.
 
 use proptest::prelude::*;
-use ringwood_tds::decode::Place;
+use ringwood_tds::decode::ValuePlace;
 use ringwood_tds::encode::{encode_at, type_of};
 use ringwood_tds::packet::{Event, MessageBuffer, MessageReader, PacketType};
 use ringwood_tds::request::{Procedure, RpcReader, RpcValue};
@@ -91,7 +91,7 @@ fn typed() -> impl Strategy<Value = (TypeInfo, Value)> {
 proptest! {
     #[test]
     fn values_come_back((ty, value) in typed(), in_row in any::<bool>()) {
-        let place = if in_row { Place::Row } else { Place::Parameter };
+        let place = if in_row { ValuePlace::Row } else { ValuePlace::Parameter };
         let mut out = Vec::new();
         ty.write(&mut out);
         encode_at(&value, &ty, place, &mut out).unwrap();
@@ -121,7 +121,7 @@ proptest! {
         plp::write_start(known.then_some(bytes.len() as u64), &mut out);
         bytes.chunks(size).for_each(|chunk| plp::write_chunk(chunk, &mut out));
         plp::write_end(&mut out);
-        let value = decode_value(&mut Reader::new(&out, "value"), &TypeInfo::VarBinary(Size::Max), Place::Row).unwrap();
+        let value = decode_value(&mut Reader::new(&out, "value"), &TypeInfo::VarBinary(Size::Max), ValuePlace::Row).unwrap();
         prop_assert_eq!(value.as_bytes(), Some(&bytes[..]));
     }
 
@@ -184,9 +184,9 @@ fn text_of_every_length() {
                 assert_eq!(out.len(), 2 * text.encode_utf16().count());
                 let ty = TypeInfo::NVarChar(Size::Max, COLL);
                 let mut value = Vec::new();
-                encode_at(&Value::str(&text), &ty, Place::Row, &mut value).unwrap();
+                encode_at(&Value::str(&text), &ty, ValuePlace::Row, &mut value).unwrap();
                 let read =
-                    decode_value(&mut Reader::new(&value, "value"), &ty, Place::Row).unwrap();
+                    decode_value(&mut Reader::new(&value, "value"), &ty, ValuePlace::Row).unwrap();
                 assert_eq!(read.as_str(), Some(&text[..]));
                 out.extend([0x00, 0xD8, b'x', 0, 0x00]);
                 assert_eq!(from_utf16(&out), text + "\u{10F800}x\u{FFFD}");

@@ -8,7 +8,9 @@ use ringwood_tds::request::{
     BulkEvent, BulkReader, Procedure, RpcReader, RpcRequest, RpcValue, SqlBatch,
 };
 use ringwood_tds::tokens::{DoneKind, DoneStatus, EnvChange, command};
-use ringwood_tds::{ColumnFlags, Fixed, Limits, TdsVersion, TokenWriter, TypeInfo, WireCollation};
+use ringwood_tds::{
+    ColumnFlags, FixedType, Limits, TdsVersion, TokenWriter, TypeInfo, WireCollation,
+};
 use types::{SqlError, Value};
 
 fn hex(text: &str) -> Vec<u8> {
@@ -131,7 +133,7 @@ fn bulk_load() {
     let mut row = Vec::new();
     assert_eq!(reader.next_row(&mut row), Ok(BulkEvent::Columns));
     let column = &reader.columns()[0];
-    assert_eq!((column.name.as_str(), column.ty), ("c1", TypeInfo::Fixed(Fixed::Bit)));
+    assert_eq!((column.name.as_str(), column.ty), ("c1", TypeInfo::Fixed(FixedType::Bit)));
     assert_eq!(column.flags, ColumnFlags::NULLABLE.with(ColumnFlags::UPDATABLE));
     assert_eq!(reader.next_row(&mut row), Ok(BulkEvent::Row));
     assert!(matches!(row[..], [Value::Bit(false)]));

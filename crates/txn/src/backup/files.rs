@@ -18,9 +18,9 @@ pub type PlaceFiles<'a> = &'a mut dyn FnMut(&[FileSpec]) -> Result<Vec<PathBuf>,
 
 /// The log of a database while only its header pages change: nothing is appended, all that is there
 /// is durable.
-struct Still(Lsn);
+struct QuietLog(Lsn);
 
-impl LogHandle for Still {
+impl LogHandle for QuietLog {
     fn append(&self, _record: &[u8]) -> Result<Lsn, PageError> {
         Err(PageError::Invalid { what: "the database is being restored" })
     }
@@ -60,7 +60,7 @@ pub(super) fn make_files(
     let last: BTreeMap<u16, Option<FileSpec>> =
         events.into_iter().map(|e| (e.id, e.added)).collect();
     let files = DataFiles::open(&*env.disk, primary, &env.home)?;
-    let store = Store::open(env.disk.clone(), env.pool.clone(), Arc::new(Still(end)), files)?;
+    let store = Store::open(env.disk.clone(), env.pool.clone(), Arc::new(QuietLog(end)), files)?;
     let there = store.files();
     let there = |id: u16| there.iter().any(|f| f.spec.id == id) && !store.is_promised(id);
     let mut specs: Vec<FileSpec> =

@@ -7,7 +7,7 @@ use wal::LogArchive;
 use super::error::BackupError;
 use super::piece::PieceKind;
 use super::set::LogStart;
-use super::take::Progress;
+use super::take::BackupProgress;
 use super::write::SetWriter;
 
 /// Bytes of log in a piece.
@@ -20,7 +20,7 @@ const PIECES_AHEAD: usize = 2;
 pub(super) fn write_log(
     set: &SetWriter,
     archive: &mut LogArchive,
-    progress: Progress<'_>,
+    progress: BackupProgress<'_>,
 ) -> Result<u64, BackupError> {
     let start = LogStart {
         from: archive.from(),

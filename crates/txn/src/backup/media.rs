@@ -76,7 +76,7 @@ pub struct SetEntry {
 }
 
 /// Reads one family.
-pub(crate) struct Family {
+pub(crate) struct FamilyReader {
     name: String,
     reader: Box<dyn BackupReader>,
     pub label: MediaLabel,
@@ -85,13 +85,13 @@ pub(crate) struct Family {
     first: u64,
 }
 
-impl Family {
+impl FamilyReader {
     /// Opens a device and reads its media header.
-    pub fn open(device: &dyn BackupDevice) -> Result<Family, BackupError> {
+    pub fn open(device: &dyn BackupDevice) -> Result<FamilyReader, BackupError> {
         let name = device.name().to_string();
         let reader =
             device.reader().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
-        let mut family = Family {
+        let mut family = FamilyReader {
             name,
             reader,
             label: MediaLabel::default(),
@@ -253,12 +253,12 @@ impl Family {
 
 /// All families of a media set.
 pub struct MediaSet {
-    families: Vec<Family>,
+    families: Vec<FamilyReader>,
 }
 
 /// A verified piece of a set, in an order in which it can be used.
 #[derive(Debug)]
-pub(crate) enum Piece {
+pub(crate) enum VerifiedPiece {
     /// Pages of a data file.
     Pages(Vec<u8>),
     /// Before the first blocks of the log.
@@ -276,7 +276,7 @@ impl MediaSet {
     pub fn open(devices: &[Box<dyn BackupDevice>], some: bool) -> Result<MediaSet, BackupError> {
         let mut families = Vec::new();
         for device in devices {
-            families.push(Family::open(&**device)?);
+            families.push(FamilyReader::open(&**device)?);
         }
         families.sort_by_key(|f| f.label.family);
         let Some(first) = families.first() else {
@@ -317,7 +317,7 @@ impl MediaSet {
     pub(crate) fn read_set(
         &mut self,
         position: u16,
-        use_piece: &mut dyn FnMut(Piece) -> Result<(), BackupError>,
+        use_piece: &mut dyn FnMut(VerifiedPiece) -> Result<(), BackupError>,
     ) -> Result<SetEnd, BackupError> {
         let mut places = Vec::new();
         let mut set_id = None;
@@ -333,7 +333,7 @@ impl MediaSet {
         }
         let names: Vec<String> = self.families.iter().map(|f| f.name.clone()).collect();
         if let [family] = self.families.as_mut_slice() {
-            let mut lane = Lane::Here { family, at: places[0], position };
+            let mut lane = ReadLane::Here { family, at: places[0], position };
             return drain(&names, std::slice::from_mut(&mut lane), use_piece);
         }
         std::thread::scope(|scope| {
@@ -342,7 +342,7 @@ impl MediaSet {
             let mut lanes = Vec::new();
             for (family, mut at) in self.families.iter_mut().zip(places) {
                 let (sender, receiver) = sync_channel(AHEAD);
-                lanes.push(Lane::Thread(receiver));
+                lanes.push(ReadLane::Thread(receiver));
                 scope.spawn(move || {
                     loop {
                         let piece = family.piece(at, position).map(|(header, content, behind)| {
@@ -361,24 +361,24 @@ impl MediaSet {
     }
 }
 
-type Read = (PieceHeader, Vec<u8>);
+type ReadPiece = (PieceHeader, Vec<u8>);
 
 /// Where the pieces of one family come from.
-enum Lane<'a> {
-    Here { family: &'a mut Family, at: u64, position: u16 },
-    Thread(Receiver<Result<Read, BackupError>>),
+enum ReadLane<'a> {
+    Here { family: &'a mut FamilyReader, at: u64, position: u16 },
+    Thread(Receiver<Result<ReadPiece, BackupError>>),
 }
 
-impl Lane<'_> {
-    fn next(&mut self) -> Result<Read, BackupError> {
+impl ReadLane<'_> {
+    fn next(&mut self) -> Result<ReadPiece, BackupError> {
         match self {
-            Lane::Here { family, at, position } => {
+            ReadLane::Here { family, at, position } => {
                 let (header, content, behind) = family.piece(*at, *position)?;
                 *at = behind;
                 Ok((header, content))
             }
             // A thread that is gone without a word has panicked.
-            Lane::Thread(receiver) => receiver.recv().unwrap_or(Err(BackupError::Cancelled)),
+            ReadLane::Thread(receiver) => receiver.recv().unwrap_or(Err(BackupError::Cancelled)),
         }
     }
 }
@@ -386,10 +386,10 @@ impl Lane<'_> {
 /// Takes the pieces of all families: pages as they come, the log by number, the ends last.
 fn drain(
     names: &[String],
-    lanes: &mut [Lane<'_>],
-    use_piece: &mut dyn FnMut(Piece) -> Result<(), BackupError>,
+    lanes: &mut [ReadLane<'_>],
+    use_piece: &mut dyn FnMut(VerifiedPiece) -> Result<(), BackupError>,
 ) -> Result<SetEnd, BackupError> {
-    let mut waiting: Vec<Option<Read>> = lanes.iter().map(|_| None).collect();
+    let mut waiting: Vec<Option<ReadPiece>> = lanes.iter().map(|_| None).collect();
     let mut pieces = 0;
     // Pages as they come, in turns, up to the first piece of each family that is something else.
     while waiting.iter().any(Option::is_none) {
@@ -397,7 +397,7 @@ fn drain(
             let (header, content) = lane.next()?;
             if header.kind == PieceKind::Pages {
                 pieces += 1;
-                use_piece(Piece::Pages(content))?;
+                use_piece(VerifiedPiece::Pages(content))?;
             } else {
                 *wait = Some((header, content));
             }
@@ -406,7 +406,7 @@ fn drain(
     let malformed = |i: usize, what| BackupError::Malformed { device: names[i].clone(), what };
     // Then the log, by number, up to the end of each family.
     loop {
-        let open = |w: &Option<Read>| {
+        let open = |w: &Option<ReadPiece>| {
             w.as_ref().filter(|(h, _)| h.kind != PieceKind::SetEnd).map(|(h, _)| h.number)
         };
         let next = waiting.iter().enumerate().filter_map(|(i, w)| Some((open(w)?, i))).min();
@@ -414,8 +414,8 @@ fn drain(
         let Some((header, content)) = waiting[i].take() else { break };
         pieces += 1;
         use_piece(match header.kind {
-            PieceKind::LogStart => Piece::LogStart(content),
-            PieceKind::LogBlocks => Piece::LogBlocks(content),
+            PieceKind::LogStart => VerifiedPiece::LogStart(content),
+            PieceKind::LogBlocks => VerifiedPiece::LogBlocks(content),
             _ => return Err(malformed(i, "the pieces of a set are out of order")),
         })?;
         waiting[i] = Some(lanes[i].next()?);

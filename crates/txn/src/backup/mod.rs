@@ -30,7 +30,7 @@ mod set;
 mod take;
 mod write;
 
-pub use crate::backup_state::{BackupState, Base, Restoring};
+pub use crate::backup_state::{BackupBase, BackupState, RestoreState};
 pub use device::{
     BackupDevice, BackupReader, BackupWriter, FileDevice, NullDevice, UNIT, URL_MAX, UrlDevices,
     UrlRequest,
@@ -39,9 +39,9 @@ pub use error::BackupError;
 pub use files::PlaceFiles;
 pub use media::{MediaLabel, MediaSet, SetEntry};
 pub use restore::{
-    RestoreTarget, Restored, RollTo, Step, check_differential, mark_restoring, restore_data,
-    restore_log, restore_state, verify,
+    RestoreNext, RestoreTarget, RestoredStep, RollTo, check_differential, mark_restoring,
+    restore_data, restore_log, restore_state, verify,
 };
 pub use set::{SetEnd, SetFile, SetHeader, SetKind};
-pub use take::{BackupDone, BackupSpec, Progress, backup_closed_log};
-pub use write::Existing;
+pub use take::{BackupDone, BackupProgress, BackupSpec, backup_closed_log};
+pub use write::ExistingSets;

@@ -104,7 +104,7 @@ impl PieceHeader {
 
 /// What a piece's header says besides its content.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct About<'a> {
+pub(crate) struct PieceIdentity<'a> {
     pub kind: PieceKind,
     pub media: &'a [u8; 16],
     pub position: u16,
@@ -112,15 +112,20 @@ pub(crate) struct About<'a> {
 }
 
 /// A piece ready to be written.
-pub(crate) struct Packed {
+pub(crate) struct PackedPiece {
     buf: AlignedBuf,
     len: usize,
 }
 
-impl Packed {
+impl PackedPiece {
     /// Builds one, in a buffer that is no longer needed if there is one: memory that is new for
     /// each piece costs a backup more than its checksums.
-    pub fn new(about: About<'_>, content: &[u8], compress: bool, spare: Option<Packed>) -> Packed {
+    pub fn new(
+        about: PieceIdentity<'_>,
+        content: &[u8],
+        compress: bool,
+        spare: Option<PackedPiece>,
+    ) -> PackedPiece {
         debug_assert!(content.len() <= PIECE_MAX);
         let room =
             if compress { lz4_flex::block::get_maximum_output_size(content.len()) } else { 0 };
@@ -150,11 +155,11 @@ impl Packed {
         buf[..HEADER].copy_from_slice(&e.0);
         let len = (HEADER + stored).next_multiple_of(UNIT);
         buf[HEADER + stored..len].fill(0);
-        Packed { buf, len }
+        PackedPiece { buf, len }
     }
 }
 
-impl Deref for Packed {
+impl Deref for PackedPiece {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -166,8 +171,8 @@ impl Deref for Packed {
 mod tests {
     use super::*;
 
-    fn about(media: &[u8; 16], number: u64) -> About<'_> {
-        About { kind: PieceKind::LogBlocks, media, position: 1, number }
+    fn about(media: &[u8; 16], number: u64) -> PieceIdentity<'_> {
+        PieceIdentity { kind: PieceKind::LogBlocks, media, position: 1, number }
     }
 
     /// A buffer that held something longer shows nothing of it, compressed or not.
@@ -178,10 +183,10 @@ mod tests {
             (0..20_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for content in [&noise[..9_000], &[5; 9_000], &[], &noise[..1]] {
             for compress in [false, true] {
-                let fresh = Packed::new(about(&media, 2), content, compress, None);
-                let used = Packed::new(about(&media, 1), &noise, false, None);
+                let fresh = PackedPiece::new(about(&media, 2), content, compress, None);
+                let used = PackedPiece::new(about(&media, 1), &noise, false, None);
                 let at = used.buf.as_ptr();
-                let again = Packed::new(about(&media, 2), content, compress, Some(used));
+                let again = PackedPiece::new(about(&media, 2), content, compress, Some(used));
                 assert_eq!((again.buf.as_ptr(), again.len), (at, fresh.len));
                 assert!(*again == *fresh);
                 let header = PieceHeader::decode(&again).unwrap();

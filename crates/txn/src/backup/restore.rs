@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use disk::{Disk, DiskError};
 use pages::{
-    DataFiles, FileEvent, FileGrowth, FileRestore, FileSpec, Home, LogHandle, PAGE_SIZE,
+    DataFiles, FileEvent, FileGrowth, FileRestore, FileSpec, InstanceHome, LogHandle, PAGE_SIZE,
     RecordKind, RecordView, Store, TxnId, check_images,
 };
 use wal::{CheckpointInfo, Log, LogBlocks, LogError, LogOptions, LogRestore, Lsn};
 
 use super::error::BackupError;
 use super::files::{PlaceFiles, make_files};
-use super::media::{MediaSet, Piece, SetEntry};
+use super::media::{MediaSet, SetEntry, VerifiedPiece};
 use super::set::{LogStart, SetEnd, SetFile, SetHeader, SetKind};
-use super::take::Progress;
-use crate::backup_state::{BackupState, Base, Restoring};
+use super::take::BackupProgress;
+use crate::backup_state::{BackupBase, BackupState, RestoreState};
 use crate::checkpoint::{decode_header, encode_header};
 use crate::codec::Dec;
 use crate::database::{Database, Env};
@@ -50,7 +50,7 @@ impl RestoreTarget {
 
 /// What comes after a step of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RestoreNext {
     /// Another one: the log is rolled forward, so that it need not grow with each step
     /// (NORECOVERY).
     More,
@@ -68,7 +68,7 @@ pub struct RollTo<'a> {
 
 /// What a step has restored.
 #[derive(Clone, Debug)]
-pub struct Restored {
+pub struct RestoredStep {
     pub header: SetHeader,
     pub end: SetEnd,
     /// The data files that the database has now; empty when the log was not rolled forward.
@@ -89,14 +89,18 @@ fn no_log(e: LogError) -> BackupError {
 /// What the log of a database that is not open says of backups and restores.
 pub fn restore_state(
     disk: &dyn Disk,
-    home: &Home,
+    home: &InstanceHome,
     log_path: &Path,
 ) -> Result<BackupState, BackupError> {
     Ok(state_of(&take_up(disk, home, log_path)?)?.1)
 }
 
 /// The log of a database that is not open, if it is this instance's.
-fn take_up(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<LogRestore, BackupError> {
+fn take_up(
+    disk: &dyn Disk,
+    home: &InstanceHome,
+    log_path: &Path,
+) -> Result<LogRestore, BackupError> {
     let (file, _) = open_log(disk, log_path, home).map_err(|e| match e {
         TxnError::Log(e) => no_log(e),
         TxnError::Disk(e) => no_log(e.into()),
@@ -115,16 +119,20 @@ fn state_of(log: &LogRestore) -> Result<(TxnId, BackupState), BackupError> {
     }
     if let Some(r) = state.restoring.as_mut().filter(|r| r.end != log.end()) {
         // A crash came between the header and the blocks that it announced.
-        *r = Restoring { end: log.end(), ..Restoring::default() };
+        *r = RestoreState { end: log.end(), ..RestoreState::default() };
     }
     Ok((next, state))
 }
 
 /// A closed database takes part in restores from now on: after a tail-log backup.
-pub fn mark_restoring(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<(), BackupError> {
+pub fn mark_restoring(
+    disk: &dyn Disk,
+    home: &InstanceHome,
+    log_path: &Path,
+) -> Result<(), BackupError> {
     let log = take_up(disk, home, log_path)?;
     let (next, mut state) = state_of(&log)?;
-    state.restoring = Some(Restoring { end: log.end(), time_us: now_us(), cut: false });
+    state.restoring = Some(RestoreState { end: log.end(), time_us: now_us(), cut: false });
     let payload = encode_header(next, false, &state);
     let info = CheckpointInfo { payload, ..log.checkpoint().clone() };
     Ok(log.finish(info, Lsn::ZERO)?)
@@ -159,9 +167,9 @@ pub fn restore_data(
     media: &mut MediaSet,
     position: u16,
     target: &RestoreTarget,
-    step: Step,
-    progress: Progress<'_>,
-) -> Result<Restored, BackupError> {
+    step: RestoreNext,
+    progress: BackupProgress<'_>,
+) -> Result<RestoredStep, BackupError> {
     let begin = Instant::now();
     let SetEntry { header, end, .. } = media.set(position)?;
     let disk = &env.disk;
@@ -171,7 +179,7 @@ pub fn restore_data(
         SetKind::Full => {
             let mut guid = [0; 16];
             fastrand::fill(&mut guid);
-            let base = Base {
+            let base = BackupBase {
                 set_id: header.set_id,
                 checkpoint_lsn: header.checkpoint_lsn,
                 changed_from: header.checkpoint_lsn.min(header.redo_lsn),
@@ -201,15 +209,15 @@ pub fn restore_data(
         ..BackupState::default()
     };
     let end = lay_data(&**disk, media, &header, end, guid, files, state, target, progress)?;
-    let files = if step == Step::More { roll_forward(env, target)? } else { Vec::new() };
-    Ok(Restored { header, end, files, stopped: false, took: begin.elapsed() })
+    let files = if step == RestoreNext::More { roll_forward(env, target)? } else { Vec::new() };
+    Ok(RestoredStep { header, end, files, stopped: false, took: begin.elapsed() })
 }
 
 /// Whether the database whose log this is is what a differential backup builds on. Changes nothing
 /// of it; opening the log may cut the file to the map that it has and syncs it.
 pub fn check_differential(
     disk: &dyn Disk,
-    home: &Home,
+    home: &InstanceHome,
     set: &SetEntry,
     log_path: &Path,
 ) -> Result<(), BackupError> {
@@ -218,11 +226,11 @@ pub fn check_differential(
 
 fn check_base(
     disk: &dyn Disk,
-    home: &Home,
+    home: &InstanceHome,
     header: &SetHeader,
     end: Option<&SetEnd>,
     log_path: &Path,
-) -> Result<([u8; 16], Base), BackupError> {
+) -> Result<([u8; 16], BackupBase), BackupError> {
     let log = take_up(disk, home, log_path)?;
     let (_, state) = state_of(&log)?;
     let restoring = state.restoring.ok_or(BackupError::NotReady)?;
@@ -249,21 +257,21 @@ fn lay_data(
     files: FileRestore,
     mut state: BackupState,
     target: &RestoreTarget,
-    progress: Progress<'_>,
+    progress: BackupProgress<'_>,
 ) -> Result<SetEnd, BackupError> {
     let mut log = None;
     let total: u64 = end.iter().flat_map(|e| &e.pages).map(|(_, n)| *n).sum();
     let mut done = 0;
     let laid = media.read_set(header.position, &mut |piece| {
         match piece {
-            Piece::Pages(content) => {
+            VerifiedPiece::Pages(content) => {
                 done +=
                     each_run(
                         &content,
                         |file, first, images| Ok(files.write(file, first, images)?),
                     )?;
             }
-            Piece::LogStart(content) => {
+            VerifiedPiece::LogStart(content) => {
                 let start = LogStart::decode(&content)
                     .ok_or(TxnError::Invalid("the log's layout is damaged"))?;
                 let alignment = target.log.alignment;
@@ -272,7 +280,7 @@ fn lay_data(
                     disk, path, guid, layout, vlfs, start.from, alignment,
                 )?);
             }
-            Piece::LogBlocks(content) => {
+            VerifiedPiece::LogBlocks(content) => {
                 let log = log.as_mut().ok_or(TxnError::Invalid("the log's layout is missing"))?;
                 for block in LogBlocks::new(&content) {
                     log.lay(&block?, u16::MAX)?;
@@ -286,7 +294,7 @@ fn lay_data(
     let end = laid.inspect_err(|_| remove_made(disk, target, log.is_some()))?;
     let log = log.ok_or(TxnError::Invalid("the backup set holds no log"))?;
     files.finish()?;
-    state.restoring = Some(Restoring { end: log.end(), time_us: end.end_us, cut: false });
+    state.restoring = Some(RestoreState { end: log.end(), time_us: end.end_us, cut: false });
     let info = CheckpointInfo {
         checkpoint_lsn: header.checkpoint_lsn,
         redo_lsn: header.redo_lsn,
@@ -335,9 +343,9 @@ pub fn restore_log(
     position: u16,
     target: &RestoreTarget,
     to: RollTo<'_>,
-    step: Step,
-    progress: Progress<'_>,
-) -> Result<Restored, BackupError> {
+    step: RestoreNext,
+    progress: BackupProgress<'_>,
+) -> Result<RestoredStep, BackupError> {
     let begin = Instant::now();
     let SetEntry { header, end, .. } = media.set(position)?;
     if header.kind != SetKind::Log {
@@ -353,7 +361,7 @@ pub fn restore_log(
     }
     let announced = restoring.end;
     let stop = stop_us.unwrap_or(u64::MAX);
-    let mut laying = Laying { log: &mut log, stop, cut: false, bytes: 0, events: Vec::new() };
+    let mut laying = LogApplier { log: &mut log, stop, cut: false, bytes: 0, events: Vec::new() };
     let end = media.read_set(position, &mut |piece| {
         laying.piece(piece)?;
         let total = end.as_ref().map_or(0, |e| e.log_bytes);
@@ -369,7 +377,7 @@ pub fn restore_log(
     let time_us = if stopped { stop_us.unwrap_or(end.end_us) } else { end.end_us };
     // A stop point without a cut is a place like any other.
     state.restoring =
-        Some(Restoring { end: log.end(), time_us: time_us.max(restoring.time_us), cut });
+        Some(RestoreState { end: log.end(), time_us: time_us.max(restoring.time_us), cut });
     if header.last_fork != state.fork {
         (state.parent_fork, state.fork, state.fork_lsn) =
             (state.fork, header.last_fork, header.fork_lsn);
@@ -377,10 +385,13 @@ pub fn restore_log(
     let info =
         CheckpointInfo { payload: encode_header(next, false, &state), ..log.checkpoint().clone() };
     log.finish(info, Lsn::ZERO)?;
-    let files =
-        if step == Step::More || files_change { roll_forward(env, target)? } else { Vec::new() };
+    let files = if step == RestoreNext::More || files_change {
+        roll_forward(env, target)?
+    } else {
+        Vec::new()
+    };
     progress(100);
-    Ok(Restored { header, end, files, stopped, took: begin.elapsed() })
+    Ok(RestoredStep { header, end, files, stopped, took: begin.elapsed() })
 }
 
 /// Whether the set is the one that comes next.
@@ -388,7 +399,7 @@ fn check_log(
     header: &SetHeader,
     end: Option<&SetEnd>,
     state: &BackupState,
-    at: Restoring,
+    at: RestoreState,
 ) -> Result<(), BackupError> {
     if state.family != header.family {
         return Err(BackupError::OtherDatabase);
@@ -411,7 +422,7 @@ fn check_log(
 }
 
 /// Lays the pieces of a log backup.
-struct Laying<'a> {
+struct LogApplier<'a> {
     log: &'a mut LogRestore,
     stop: u64,
     /// The stop point was reached.
@@ -421,16 +432,16 @@ struct Laying<'a> {
     events: Vec<FileEvent>,
 }
 
-impl Laying<'_> {
-    fn piece(&mut self, piece: Piece) -> Result<(), BackupError> {
+impl LogApplier<'_> {
+    fn piece(&mut self, piece: VerifiedPiece) -> Result<(), BackupError> {
         match piece {
-            Piece::Pages(_) => Err(BackupError::OtherKind),
-            Piece::LogStart(content) => {
+            VerifiedPiece::Pages(_) => Err(BackupError::OtherKind),
+            VerifiedPiece::LogStart(content) => {
                 let start = LogStart::decode(&content)
                     .ok_or(TxnError::Invalid("the log's layout is damaged"))?;
                 Ok(self.log.begin_set(&start.layout, &start.vlfs)?)
             }
-            Piece::LogBlocks(content) => {
+            VerifiedPiece::LogBlocks(content) => {
                 self.bytes += content.len() as u64;
                 for block in LogBlocks::new(&content) {
                     let block = block?;
@@ -490,7 +501,10 @@ fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, Back
     store.claim_files()?;
     let info = log.checkpoint();
     let (next, _, state) = decode_header(&info.payload).ok_or(BackupError::NoLog)?;
-    let env = Env { pace: crate::Pace { background: false, ..env.pace.clone() }, ..env.clone() };
+    let env = Env {
+        pace: crate::BackgroundPace { background: false, ..env.pace.clone() },
+        ..env.clone()
+    };
     let db = Database::assemble(env, log, store, next, DbState::initial());
     let mut report = RecoveryReport::default();
     let mut analysis = Analysis::new(info.checkpoint_lsn);
@@ -521,14 +535,14 @@ fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, Back
 pub fn verify(
     media: &mut MediaSet,
     position: u16,
-    progress: Progress<'_>,
+    progress: BackupProgress<'_>,
 ) -> Result<SetEnd, BackupError> {
     let SetEntry { end, .. } = media.set(position)?;
     let total = end.map_or(0, |e| e.raw_bytes);
     let mut done = 0;
     media.read_set(position, &mut |piece| {
         match &piece {
-            Piece::Pages(content) => {
+            VerifiedPiece::Pages(content) => {
                 each_run(content, |file, first, images| match check_images(file, first, images) {
                     None => Ok(()),
                     Some(page) => {
@@ -537,11 +551,11 @@ pub fn verify(
                 })?;
                 done += content.len() as u64;
             }
-            Piece::LogStart(content) => {
+            VerifiedPiece::LogStart(content) => {
                 LogStart::decode(content)
                     .ok_or(TxnError::Invalid("the log's layout is damaged"))?;
             }
-            Piece::LogBlocks(content) => {
+            VerifiedPiece::LogBlocks(content) => {
                 for block in LogBlocks::new(content) {
                     block?;
                 }

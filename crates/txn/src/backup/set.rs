@@ -3,7 +3,7 @@
 
 use wal::{LogLayout, Lsn, VlfRun};
 
-use crate::backup_state::Base;
+use crate::backup_state::BackupBase;
 use crate::codec::{Dec, Enc};
 use crate::options::RecoveryModel;
 
@@ -95,7 +95,7 @@ pub struct SetHeader {
     /// Checkpoint of the newest full backup.
     pub database_backup_lsn: Lsn,
     /// Of a differential backup.
-    pub base: Option<Base>,
+    pub base: Option<BackupBase>,
     pub files: Vec<SetFile>,
     /// Bytes of the engine.
     pub engine: Vec<u8>,
@@ -170,7 +170,7 @@ impl SetHeader {
             .lsn(self.redo_lsn)
             .lsn(self.first_lsn)
             .lsn(self.database_backup_lsn);
-        Base::put(&self.base, &mut e);
+        BackupBase::put(&self.base, &mut e);
         e.u32(self.files.len() as u32);
         self.files.iter().for_each(|f| f.put(&mut e));
         e.bytes(&self.engine);
@@ -213,7 +213,7 @@ impl SetHeader {
             redo_lsn: d.lsn()?,
             first_lsn: d.lsn()?,
             database_backup_lsn: d.lsn()?,
-            base: Base::get(d)?,
+            base: BackupBase::get(d)?,
             files: d.list(32, SetFile::get)?,
             engine: d.bytes()?.to_vec(),
         })
@@ -326,7 +326,7 @@ mod tests {
             redo_lsn: lsn(3),
             first_lsn: lsn(4),
             database_backup_lsn: lsn(5),
-            base: Some(Base {
+            base: Some(BackupBase {
                 set_id: [6; 16],
                 checkpoint_lsn: lsn(6),
                 changed_from: lsn(7),

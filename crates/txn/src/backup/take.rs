@@ -17,8 +17,8 @@ use super::log_pieces::write_log;
 use super::media::MediaLabel;
 use super::piece::PieceKind;
 use super::set::{SetEnd, SetFile, SetHeader, SetKind};
-use super::write::{Devices, Existing, SetWriter, write_set};
-use crate::backup_state::{BackupState, Base};
+use super::write::{Devices, ExistingSets, SetWriter, write_set};
+use crate::backup_state::{BackupBase, BackupState};
 use crate::checkpoint::decode_header;
 use crate::database::Database;
 use crate::error::TxnError;
@@ -33,7 +33,7 @@ pub struct BackupSpec {
     /// WITH CHECKSUM, for the headers.
     pub checksum: bool,
     pub compress: bool,
-    pub existing: Existing,
+    pub existing: ExistingSets,
     /// Damaged pages are copied as they are.
     pub continue_after_error: bool,
     pub name: String,
@@ -58,7 +58,7 @@ impl Default for BackupSpec {
             copy_only: false,
             checksum: false,
             compress: false,
-            existing: Existing::Append,
+            existing: ExistingSets::Append,
             continue_after_error: false,
             name: String::new(),
             description: String::new(),
@@ -84,7 +84,7 @@ pub struct BackupDone {
 }
 
 /// Hears percent done; false gives up.
-pub type Progress<'a> = &'a mut dyn FnMut(u8) -> bool;
+pub type BackupProgress<'a> = &'a mut dyn FnMut(u8) -> bool;
 
 fn new_guid() -> [u8; 16] {
     let mut guid = [0; 16];
@@ -140,9 +140,9 @@ impl BackupSpec {
 }
 
 /// Frees what a running data backup holds.
-struct Held<'a>(&'a Database);
+struct BackupGuard<'a>(&'a Database);
 
-impl Drop for Held<'_> {
+impl Drop for BackupGuard<'_> {
     fn drop(&mut self) {
         self.0.hold_for_running_backup(None);
         self.0.truncate_log();
@@ -155,7 +155,7 @@ impl Database {
         self: &Arc<Self>,
         devices: &[Box<dyn BackupDevice>],
         spec: &BackupSpec,
-        progress: Progress<'_>,
+        progress: BackupProgress<'_>,
     ) -> Result<BackupDone, BackupError> {
         self.check_online().map_err(TxnError::from)?;
         match spec.kind {
@@ -184,7 +184,7 @@ impl Database {
         self: &Arc<Self>,
         devices: &[Box<dyn BackupDevice>],
         spec: &BackupSpec,
-        progress: Progress<'_>,
+        progress: BackupProgress<'_>,
     ) -> Result<BackupDone, BackupError> {
         let begin = Instant::now();
         let _one = self.checkpointer().data_backup.try_lock().ok_or(BackupError::Busy)?;
@@ -200,7 +200,7 @@ impl Database {
         self.fill_sizes(&mut header.files);
         // Everything that is kept now stays, until it is known how much of it the backup needs.
         self.hold_for_running_backup(Some(self.log().oldest()));
-        let held = Held(self);
+        let held = BackupGuard(self);
         self.checkpoint()?;
         self.note_start(&mut header)?;
         header.begins_chain = self.begins_chain(spec, &state);
@@ -270,7 +270,7 @@ impl Database {
         set: &SetWriter,
         header: &SetHeader,
         spec: &BackupSpec,
-        progress: Progress<'_>,
+        progress: BackupProgress<'_>,
     ) -> Result<SetEnd, BackupError> {
         let mut lists = Vec::new();
         for info in self.store().files() {
@@ -283,7 +283,7 @@ impl Database {
             });
         }
         let total: u64 = lists.iter().map(|l| l.extents.len() as u64).sum();
-        let copy = Copying {
+        let copy = PageCopier {
             set,
             since: header.base.map(|b| b.changed_from),
             spec,
@@ -314,7 +314,7 @@ impl Database {
     /// A thread for each file; the caller's reports.
     fn copy_in_threads(
         &self,
-        copy: &Copying<'_>,
+        copy: &PageCopier<'_>,
         lists: &[FileCopy],
         report: &mut dyn FnMut(u64) -> bool,
     ) -> Result<(), BackupError> {
@@ -346,7 +346,7 @@ impl Database {
         })
     }
 
-    fn copy_file(&self, copy: &Copying<'_>, list: &FileCopy) -> Result<(), BackupError> {
+    fn copy_file(&self, copy: &PageCopier<'_>, list: &FileCopy) -> Result<(), BackupError> {
         let mut failed = None;
         let mut content = Vec::new();
         let done = self.store().copy_extents(
@@ -384,7 +384,7 @@ impl Database {
     /// The full backup is there: the log chain begins if none has, and differential backups build
     /// on it.
     fn note_full(&self, header: &SetHeader) -> Result<(), BackupError> {
-        let base = Base {
+        let base = BackupBase {
             set_id: header.set_id,
             checkpoint_lsn: header.checkpoint_lsn,
             changed_from: header.checkpoint_lsn.min(header.redo_lsn),
@@ -406,7 +406,7 @@ impl Database {
         self: &Arc<Self>,
         devices: &[Box<dyn BackupDevice>],
         spec: &BackupSpec,
-        progress: Progress<'_>,
+        progress: BackupProgress<'_>,
     ) -> Result<BackupDone, BackupError> {
         let begin = Instant::now();
         let _one = self.checkpointer().log_backup.try_lock().ok_or(BackupError::Busy)?;
@@ -470,7 +470,7 @@ pub fn backup_closed_log(
     log_path: &Path,
     devices: &[Box<dyn BackupDevice>],
     spec: &BackupSpec,
-    progress: Progress<'_>,
+    progress: BackupProgress<'_>,
 ) -> Result<BackupDone, BackupError> {
     let begin = Instant::now();
     let mut found = None;
@@ -504,7 +504,7 @@ fn write_log_set(
     threads: bool,
     archive: &mut LogArchive,
     end_us: u64,
-    progress: Progress<'_>,
+    progress: BackupProgress<'_>,
 ) -> Result<SetEnd, BackupError> {
     write_set(target, header, threads, |set| {
         let log_bytes = write_log(set, archive, progress)?;
@@ -522,7 +522,7 @@ struct FileCopy {
     pages: AtomicU64,
 }
 
-struct Copying<'a> {
+struct PageCopier<'a> {
     set: &'a SetWriter,
     since: Option<Lsn>,
     spec: &'a BackupSpec,

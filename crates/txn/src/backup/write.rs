@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 
 use super::device::{BackupDevice, BackupWriter};
 use super::error::BackupError;
-use super::media::{Family, MAX_FAMILIES, MediaLabel};
-use super::piece::{About, Packed, PieceKind};
+use super::media::{FamilyReader, MAX_FAMILIES, MediaLabel};
+use super::piece::{PackedPiece, PieceIdentity, PieceKind};
 use super::set::{SetEnd, SetHeader};
 
 /// Pieces that may wait for a device.
@@ -21,7 +21,7 @@ const QUEUE: usize = 4;
 
 /// What becomes of the sets that a device holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingSets {
     /// The new set goes after them (NOINIT).
     Append,
     /// They go; what is no backup stays untouched (INIT).
@@ -46,7 +46,7 @@ impl Devices {
     /// Opens the devices; a new media set gets its headers.
     pub fn open(
         devices: &[Box<dyn BackupDevice>],
-        existing: Existing,
+        existing: ExistingSets,
         label: &MediaLabel,
     ) -> Result<Devices, BackupError> {
         if devices.is_empty() || devices.len() > MAX_FAMILIES {
@@ -60,17 +60,17 @@ impl Devices {
             let name = device.name().to_string();
             let len =
                 device.size().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
-            if len.is_some() && existing != Existing::Format && !device.appends() {
+            if len.is_some() && existing != ExistingSets::Format && !device.appends() {
                 return Err(BackupError::Exists { device: name });
             }
             found.push(match len {
-                Some(len) if len > 0 && existing != Existing::Format => {
-                    Some(Family::open(&**device)?)
+                Some(len) if len > 0 && existing != ExistingSets::Format => {
+                    Some(FamilyReader::open(&**device)?)
                 }
                 _ => None,
             });
         }
-        if existing == Existing::Append && found.iter().any(Option::is_some) {
+        if existing == ExistingSets::Append && found.iter().any(Option::is_some) {
             Self::append(devices, found)
         } else {
             // What was there is read no more: it can be written only when nobody reads it.
@@ -81,7 +81,7 @@ impl Devices {
 
     fn append(
         devices: &[Box<dyn BackupDevice>],
-        found: Vec<Option<Family>>,
+        found: Vec<Option<FamilyReader>>,
     ) -> Result<Devices, BackupError> {
         let mut media = None;
         let (mut places, mut last) = (Vec::new(), 0);
@@ -127,9 +127,13 @@ impl Devices {
             let (name, mut writer) = open_writer(&**device, 0)?;
             let (families, family) = (devices.len() as u16, i as u16 + 1);
             let label = MediaLabel { families, family, ..label.clone() };
-            let about =
-                About { kind: PieceKind::Media, media: &label.media_id, position: 0, number: 0 };
-            let piece = Packed::new(about, &label.encode(), false, None);
+            let about = PieceIdentity {
+                kind: PieceKind::Media,
+                media: &label.media_id,
+                position: 0,
+                number: 0,
+            };
+            let piece = PackedPiece::new(about, &label.encode(), false, None);
             writer
                 .append(&piece)
                 .map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
@@ -149,16 +153,16 @@ fn open_writer(
     Ok((name, writer))
 }
 
-enum Lane {
+enum WriteLane {
     /// Written by the caller.
     Here(Mutex<(String, Box<dyn BackupWriter>)>),
     /// Written by a thread.
-    Thread(SyncSender<Packed>),
+    Thread(SyncSender<PackedPiece>),
 }
 
 /// Takes the pieces of one set.
 pub(crate) struct SetWriter {
-    lanes: Vec<Lane>,
+    lanes: Vec<WriteLane>,
     media: [u8; 16],
     position: u16,
     compress: bool,
@@ -168,7 +172,7 @@ pub(crate) struct SetWriter {
     failed: AtomicBool,
     error: Mutex<Option<BackupError>>,
     /// Buffers of pieces that have been written.
-    spare: Arc<Mutex<Vec<Packed>>>,
+    spare: Arc<Mutex<Vec<PackedPiece>>>,
 }
 
 impl SetWriter {
@@ -177,7 +181,7 @@ impl SetWriter {
         self.check()?;
         let number = self.next.fetch_add(1, Relaxed);
         let spare = self.spare.lock().pop();
-        let piece = Packed::new(self.about(kind, number + 1), content, self.compress, spare);
+        let piece = PackedPiece::new(self.about(kind, number + 1), content, self.compress, spare);
         self.raw.fetch_add((content.len() + 64) as u64, Relaxed);
         self.stored.fetch_add(piece.len() as u64, Relaxed);
         self.send((number % self.lanes.len() as u64) as usize, piece)
@@ -185,11 +189,11 @@ impl SetWriter {
 
     /// Whether threads may be used.
     pub fn has_threads(&self) -> bool {
-        self.lanes.iter().all(|lane| matches!(lane, Lane::Thread(_)))
+        self.lanes.iter().all(|lane| matches!(lane, WriteLane::Thread(_)))
     }
 
-    fn about(&self, kind: PieceKind, number: u64) -> About<'_> {
-        About { kind, media: &self.media, position: self.position, number }
+    fn about(&self, kind: PieceKind, number: u64) -> PieceIdentity<'_> {
+        PieceIdentity { kind, media: &self.media, position: self.position, number }
     }
 
     fn check(&self) -> Result<(), BackupError> {
@@ -206,9 +210,9 @@ impl SetWriter {
         self.failed.store(true, Relaxed);
     }
 
-    fn send(&self, lane: usize, piece: Packed) -> Result<(), BackupError> {
+    fn send(&self, lane: usize, piece: PackedPiece) -> Result<(), BackupError> {
         match &self.lanes[lane] {
-            Lane::Here(writer) => {
+            WriteLane::Here(writer) => {
                 let (name, writer) = &mut *writer.lock();
                 writer.append(&piece).map_err(|cause| {
                     let e = BackupError::Write { device: name.clone(), cause };
@@ -219,13 +223,13 @@ impl SetWriter {
                 Ok(())
             }
             // The thread has gone: it has said why.
-            Lane::Thread(sender) => sender.send(piece).map_err(|_| self.first_error()),
+            WriteLane::Thread(sender) => sender.send(piece).map_err(|_| self.first_error()),
         }
     }
 
     fn to_all(&self, kind: PieceKind, content: &[u8]) -> Result<(), BackupError> {
         for lane in 0..self.lanes.len() {
-            self.send(lane, Packed::new(self.about(kind, 0), content, false, None))?;
+            self.send(lane, PackedPiece::new(self.about(kind, 0), content, false, None))?;
         }
         Ok(())
     }
@@ -262,11 +266,11 @@ pub(crate) fn write_set(
         Ok(end)
     };
     if !threads {
-        set.lanes = writers.into_iter().map(|w| Lane::Here(Mutex::new(w))).collect();
+        set.lanes = writers.into_iter().map(|w| WriteLane::Here(Mutex::new(w))).collect();
         let end = fill(&set)?;
         for step in STEPS {
             for lane in &set.lanes {
-                if let Lane::Here(writer) = lane {
+                if let WriteLane::Here(writer) = lane {
                     let (name, writer) = &mut *writer.lock();
                     step(writer)
                         .map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
@@ -280,7 +284,7 @@ pub(crate) fn write_set(
         let mut receivers = Vec::new();
         for writer in writers {
             let (sender, receiver) = sync_channel(QUEUE);
-            set.lanes.push(Lane::Thread(sender));
+            set.lanes.push(WriteLane::Thread(sender));
             receivers.push((writer, receiver));
         }
         for (writer, receiver) in receivers {
@@ -309,18 +313,18 @@ pub(crate) fn write_set(
     })
 }
 
-type Step = fn(&mut Box<dyn BackupWriter>) -> Result<(), DiskError>;
+type WriterStep = fn(&mut Box<dyn BackupWriter>) -> Result<(), DiskError>;
 
 /// How a set ends: every device settles before the first is finished.
-const STEPS: [Step; 2] = [|writer| writer.settle(), |writer| writer.finish()];
+const STEPS: [WriterStep; 2] = [|writer| writer.settle(), |writer| writer.finish()];
 
 /// A step of all devices at once: each waits for its own transfers.
 fn all_at_once<'s>(
     scope: &'s std::thread::Scope<'s, '_>,
-    writers: Vec<Named>,
-    step: Step,
-) -> Result<Vec<Named>, BackupError> {
-    let run = move |(name, mut writer): Named| match step(&mut writer) {
+    writers: Vec<NamedWriter>,
+    step: WriterStep,
+) -> Result<Vec<NamedWriter>, BackupError> {
+    let run = move |(name, mut writer): NamedWriter| match step(&mut writer) {
         Ok(()) => Ok((name, writer)),
         Err(cause) => Err(BackupError::Write { device: name, cause }),
     };
@@ -334,14 +338,14 @@ fn all_at_once<'s>(
     results.into_iter().collect()
 }
 
-type Named = (String, Box<dyn BackupWriter>);
+type NamedWriter = (String, Box<dyn BackupWriter>);
 
 /// Writes what comes; gives the writer back unless it failed.
 fn write_lane(
-    (name, mut writer): Named,
-    pieces: &Receiver<Packed>,
-    spare: &Mutex<Vec<Packed>>,
-) -> Result<Named, BackupError> {
+    (name, mut writer): NamedWriter,
+    pieces: &Receiver<PackedPiece>,
+    spare: &Mutex<Vec<PackedPiece>>,
+) -> Result<NamedWriter, BackupError> {
     for piece in pieces {
         if let Err(cause) = writer.append(&piece) {
             return Err(BackupError::Write { device: name, cause });

@@ -11,13 +11,13 @@ use parking_lot::Mutex;
 use super::Database;
 
 /// What a thread does for a transaction that has committed.
-pub type Work = Box<dyn FnOnce(&Arc<Database>) + Send>;
+pub type DeferredWork = Box<dyn FnOnce(&Arc<Database>) + Send>;
 
 /// Work that runs after the commit, outside of the transaction.
 pub struct Deferred {
     /// Units that nobody uses any more once the transaction has committed, and that the work frees.
     pub units: Vec<(UnitId, PageId)>,
-    pub work: Work,
+    pub work: DeferredWork,
 }
 
 /// A piece of deferred work with its lists of units.

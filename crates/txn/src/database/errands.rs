@@ -21,12 +21,12 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// What is to be done.
 #[derive(Default)]
 pub(crate) struct Errands {
-    queue: Mutex<Queue>,
+    queue: Mutex<ErrandQueue>,
     bell: Arc<Bell>,
 }
 
 #[derive(Default)]
-struct Queue {
+struct ErrandQueue {
     waiting: VecDeque<Errand>,
     has_thread: bool,
 }

@@ -18,7 +18,7 @@ pub(crate) struct Units {
     /// Dropped ones that somebody may be opening at the moment, or whose extents have not been
     /// given back yet.
     pub freed: HashSet<UnitId>,
-    opening: Opening,
+    opening: OpeningUnits,
     /// Units whose extents were given back, with the newest who may have begun to open them before
     /// that.
     gone: VecDeque<(u64, UnitId)>,
@@ -26,7 +26,7 @@ pub(crate) struct Units {
 
 /// Who is opening units at the moment, in the order in which they have begun.
 #[derive(Default)]
-struct Opening {
+struct OpeningUnits {
     next: u64,
     now: BTreeSet<u64>,
 }

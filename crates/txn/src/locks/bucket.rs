@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::names::{FastHash, Resource, What};
-use super::table::Entry;
+use super::names::{FastHash, LockTarget, Resource};
+use super::table::LockEntry;
 
 /// Up to so many beside the first are looked through.
 const FEW: usize = 8;
@@ -54,8 +54,8 @@ type Index = HashMap<Resource, usize, BuildHasherDefault<Spread>>;
 /// another.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    first: (Resource, Entry),
-    more: Vec<(Resource, Entry)>,
+    first: (Resource, LockEntry),
+    more: Vec<(Resource, LockEntry)>,
     /// There once the list is longer than [`FEW`], until it is half as long.
     index: Option<Box<Index>>,
 }
@@ -63,8 +63,8 @@ pub(super) struct Bucket {
 impl Default for Bucket {
     fn default() -> Self {
         // Whatever it is called: nobody holds it.
-        let nobody = Resource { db: 0, what: What::Database };
-        Bucket { first: (nobody, Entry::default()), more: Vec::new(), index: None }
+        let nobody = Resource { db: 0, what: LockTarget::Database };
+        Bucket { first: (nobody, LockEntry::default()), more: Vec::new(), index: None }
     }
 }
 
@@ -88,7 +88,7 @@ impl Bucket {
 
     /// The resource at a place that [`Bucket::find`] has told.
     #[inline]
-    pub fn at(&mut self, place: usize) -> &mut Entry {
+    pub fn at(&mut self, place: usize) -> &mut LockEntry {
         match place.checked_sub(1) {
             None => &mut self.first.1,
             Some(at) => &mut self.more[at].1,
@@ -96,7 +96,7 @@ impl Bucket {
     }
 
     /// A resource, if it is locked.
-    pub fn get(&self, r: &Resource) -> Option<&Entry> {
+    pub fn get(&self, r: &Resource) -> Option<&LockEntry> {
         match self.find(r)?.checked_sub(1) {
             None => Some(&self.first.1),
             Some(at) => self.more.get(at).map(|(_, entry)| entry),
@@ -104,13 +104,13 @@ impl Bucket {
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &(Resource, Entry)> {
+    pub fn iter(&self) -> impl Iterator<Item = &(Resource, LockEntry)> {
         std::iter::once(&self.first).chain(&self.more)
     }
 
     /// A resource, which is made if it is not there.
     #[inline]
-    pub fn entry(&mut self, r: Resource) -> &mut Entry {
+    pub fn entry(&mut self, r: Resource) -> &mut LockEntry {
         match self.find(&r) {
             Some(place) => self.at(place),
             None if self.first.1.is_idle() => {
@@ -121,9 +121,9 @@ impl Bucket {
         }
     }
 
-    fn add(&mut self, r: Resource) -> &mut Entry {
+    fn add(&mut self, r: Resource) -> &mut LockEntry {
         let at = self.more.len();
-        self.more.push((r, Entry::default()));
+        self.more.push((r, LockEntry::default()));
         if let Some(index) = &mut self.index {
             index.insert(r, at);
         } else if at == FEW {
@@ -165,7 +165,7 @@ impl Bucket {
 mod tests {
     use super::super::manager::{BUCKETS, LockManager};
     use super::super::modes::LockMode;
-    use super::super::names::{FastBuild, OwnerId, Who};
+    use super::super::names::{FastBuild, LockRequester, OwnerId};
     use super::super::owner::LockOwner;
     use super::super::waits::WaitArgs;
     use super::*;
@@ -174,7 +174,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
     fn key(n: u64) -> Resource {
-        Resource { db: 1, what: What::Key { unit: 7, hash: n << 13 } }
+        Resource { db: 1, what: LockTarget::Key { unit: 7, hash: n << 13 } }
     }
 
     /// Whether it is held.
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn agrees_with_a_set_however_many_there_are() {
         let mut rng = fastrand::Rng::with_seed(5);
-        let who = Who { id: OwnerId(3), session: 51 };
+        let who = LockRequester { id: OwnerId(3), session: 51 };
         for most in [1usize, 6, 20, 500] {
             let (mut bucket, mut model) = (Bucket::default(), HashSet::new());
             for _ in 0..20_000 {

@@ -1,15 +1,16 @@
-//! What is told of a deadlock that was broken: who waited for what of whom, and who gave way.
+//! What is told of a deadlock that was broken: who waited for which lock of which owner, and which
+//! victim gave way.
 
 use std::time::{Duration, SystemTime};
 
 use super::modes::LockMode;
-use super::names::{Resource, Who};
+use super::names::{LockRequester, Resource};
 
-/// One who waits in a deadlock.
+/// An owner that waits in a deadlock.
 #[derive(Debug, Clone)]
 pub struct DeadlockParty {
-    /// Who.
-    pub who: Who,
+    /// The owner and its session.
+    pub who: LockRequester,
     /// For what.
     pub resource: Resource,
     /// In which mode.
@@ -30,7 +31,7 @@ pub struct DeadlockParty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadlockEdge {
     /// The owner of it, which is of the next party's session.
-    pub who: Who,
+    pub who: LockRequester,
     /// How it blocks.
     pub block: Block,
 }

@@ -65,7 +65,7 @@ fn deadlock_over_rows_respects_priority() {
     assert_eq!(r, Ok(()));
     m2.txn_ended(1, txn);
     assert_eq!(ta.join().unwrap(), Ok(()));
-    let gone = Resource { db: 1, what: What::Txn(txn) };
+    let gone = Resource { db: 1, what: LockTarget::Txn(txn) };
     assert_eq!(tb.join().unwrap(), Err(LockError::Deadlock { resource: gone, session: 52 }));
     assert_eq!(m.counters().0, 1);
 }
@@ -134,8 +134,8 @@ fn a_new_request_does_not_pass_a_conversion_that_waits() {
 #[test]
 fn a_deadlock_over_owners_of_sessions_has_one_victim() {
     let m = LockManager::new();
-    let in_db = |db| Resource { db, what: What::Table(1) };
-    let app = Resource { db: 1, what: What::Application(9) };
+    let in_db = |db| Resource { db, what: LockTarget::Table(1) };
+    let app = Resource { db: 1, what: LockTarget::Application(9) };
     for (first, second) in [(in_db(1), in_db(2)), (app, in_db(2)), (in_db(1), app)] {
         let mut held: Vec<LockOwner> =
             (51..53).map(|session| LockOwner::new(m.clone(), session)).collect();

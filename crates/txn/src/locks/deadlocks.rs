@@ -1,4 +1,4 @@
-//! Deadlocks: the graph of who waits for whom, the cycle that is confirmed, the victim, and what is
+//! Deadlocks: the graph of waiting owners, the cycle that is confirmed, the victim, and what is
 //! told of it.
 //! Guarantees: nobody is a victim who is not on a cycle that stands when the victim is chosen; each
 //! cycle has one victim: the lowest DEADLOCK_PRIORITY, then the least log written, then the one
@@ -11,11 +11,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 
 use super::deadlock_report::{Block, Deadlock, DeadlockEdge, DeadlockParty};
-use super::graph::{Graph, Holder, Place, Search, Wait, WaitAt};
+use super::graph::{Graph, LockRequest, Search, WaitAt, WaitPlace, WaitingHolder};
 use super::manager::LockManager;
 use super::modes::LockMode;
-use super::monitor::{Found, processor_time};
-use super::names::{FastBuild, Node, Resource, Who};
+use super::monitor::{SearchResult, processor_time};
+use super::names::{FastBuild, LockRequester, Node, Resource};
 use super::table::Grant;
 use super::waits::{Verdict, Waiter};
 
@@ -27,17 +27,17 @@ struct Snapshot {
 
 impl LockManager {
     /// Looks at all that wait and breaks every deadlock among them.
-    pub(super) fn find_deadlocks(&self) -> Found {
+    pub(super) fn find_deadlocks(&self) -> SearchResult {
         let _one = self.searching.lock();
         let snapshot = self.snapshot();
-        let mut found = Found { waiting: snapshot.waiters.len(), ..Found::default() };
+        let mut found = SearchResult { waiting: snapshot.waiters.len(), ..SearchResult::default() };
         let mut search = Search::new(&snapshot.graph);
         while let Some(cycle) = search.next_cycle() {
             let parties: Vec<_> = cycle.iter().map(|at| &snapshot.waiters[*at]).collect();
             let out = match self.confirm(&parties) {
                 Ok(edges) => {
                     let victim = victim(&parties);
-                    // Who is told of the error finds the deadlock where it is listed.
+                    // A session that gets the error finds the deadlock where it is listed.
                     parties[victim].decide_and(Verdict::Victim, || {
                         self.waits.deadlocks.fetch_add(1, Relaxed);
                         found.broken += 1;
@@ -68,12 +68,12 @@ impl LockManager {
             let place = match places.entry(w.resource) {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
-                    graph.places.push(Place::default());
+                    graph.places.push(WaitPlace::default());
                     *new.insert(graph.places.len() - 1)
                 }
             };
             let Waiter { owner, mode, conversion, .. } = **w;
-            graph.waits.push(Wait { place, owner, mode, conversion, ahead: None });
+            graph.waits.push(LockRequest { place, owner, mode, conversion, ahead: None });
         }
         for (resource, place) in places {
             self.look_at(resource, &mut graph, place, &nodes, &tickets);
@@ -93,13 +93,14 @@ impl LockManager {
         let bucket = self.bucket(&resource);
         let Some(entry) = bucket.get(&resource) else { return };
         let grants: Vec<Grant> = entry.holders.iter().copied().collect();
-        let queue: Vec<(u64, Option<Who>)> =
+        let queue: Vec<(u64, Option<LockRequester>)> =
             entry.queue.values().map(|w| (w.ticket, w.blocker)).collect();
         drop(bucket);
         let Graph { waits, places } = graph;
         let place = &mut places[place];
-        let holder =
-            |who: Who, mode| Some(Holder { wait: *nodes.get(&who.node())?, owner: who.id, mode });
+        let holder = |who: LockRequester, mode| {
+            Some(WaitingHolder { wait: *nodes.get(&who.node())?, owner: who.id, mode })
+        };
         place.holders = grants.into_iter().filter_map(|g| holder(g.who, g.mode)).collect();
         let mut ahead = None;
         for (ticket, blocker) in queue {
@@ -174,7 +175,7 @@ impl LockManager {
     }
 }
 
-/// Who gives way.
+/// The victim: the owner that gives way.
 fn victim(parties: &[&Arc<Waiter>]) -> usize {
     let cost = |w: &Waiter| (w.args.priority, w.args.log_bytes, std::cmp::Reverse(w.ticket));
     (0..parties.len()).min_by_key(|at| cost(parties[*at])).unwrap_or_default()

@@ -13,7 +13,7 @@ pub(super) type WaitAt = usize;
 
 /// A request that waits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wait {
+pub(super) struct LockRequest {
     /// Where it waits.
     pub place: usize,
     pub owner: OwnerId,
@@ -25,7 +25,7 @@ pub(super) struct Wait {
 
 /// A holder that waits somewhere itself; those that do not cannot be on a cycle.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Holder {
+pub(super) struct WaitingHolder {
     pub wait: WaitAt,
     pub owner: OwnerId,
     pub mode: LockMode,
@@ -33,15 +33,15 @@ pub(super) struct Holder {
 
 /// What is waited for.
 #[derive(Debug, Default)]
-pub(super) struct Place {
-    pub holders: Vec<Holder>,
+pub(super) struct WaitPlace {
+    pub holders: Vec<WaitingHolder>,
 }
 
 /// The graph.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    pub waits: Vec<Wait>,
-    pub places: Vec<Place>,
+    pub waits: Vec<LockRequest>,
+    pub places: Vec<WaitPlace>,
 }
 
 /// A vertex: a waiter, or what all waiters of a place have in common.
@@ -88,7 +88,7 @@ impl Graph {
     fn next_holder(&self, w: WaitAt, cursor: &mut usize) -> Option<WaitAt> {
         let wait = &self.waits[w];
         let holders = &self.places[wait.place].holders;
-        let conflicts = |h: &Holder| h.owner != wait.owner && !h.mode.compatible(wait.mode);
+        let conflicts = |h: &WaitingHolder| h.owner != wait.owner && !h.mode.compatible(wait.mode);
         let at = holders.iter().skip(*cursor).position(conflicts)? + *cursor;
         *cursor = at + 1;
         Some(holders[at].wait)

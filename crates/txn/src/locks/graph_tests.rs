@@ -34,7 +34,7 @@ fn random(rng: &mut fastrand::Rng) -> Graph {
     let (waits, places) = (rng.usize(1..12), rng.usize(1..6));
     let mode = |rng: &mut fastrand::Rng| [S, U, X, IS, IX, SIX][rng.usize(..6)];
     let mut graph = Graph::default();
-    graph.places.resize_with(places, Place::default);
+    graph.places.resize_with(places, WaitPlace::default);
     let mut queues = vec![(Vec::new(), Vec::new()); places];
     for at in 0..waits {
         let (place, conversion) = (rng.usize(..places), rng.u8(..4) == 0);
@@ -42,15 +42,15 @@ fn random(rng: &mut fastrand::Rng) -> Graph {
         let (conversions, new) = &mut queues[place];
         if conversion {
             conversions.push(at);
-            graph.places[place].holders.push(Holder { wait: at, owner, mode: mode(rng) });
+            graph.places[place].holders.push(WaitingHolder { wait: at, owner, mode: mode(rng) });
         } else {
             new.push(at);
         }
-        graph.waits.push(Wait { place, owner, mode: mode(rng), conversion, ahead: None });
+        graph.waits.push(LockRequest { place, owner, mode: mode(rng), conversion, ahead: None });
         for _ in 0..rng.usize(..3) {
             let held = rng.usize(..places);
             if held != place {
-                graph.places[held].holders.push(Holder { wait: at, owner, mode: mode(rng) });
+                graph.places[held].holders.push(WaitingHolder { wait: at, owner, mode: mode(rng) });
             }
         }
     }
@@ -91,15 +91,15 @@ fn every_cycle_of_random_graphs_is_found_and_nothing_else() {
 fn a_long_queue_before_many_holders_is_looked_at_once() {
     const MANY: usize = 50_000;
     let mut graph = Graph::default();
-    graph.places.resize_with(2, Place::default);
+    graph.places.resize_with(2, WaitPlace::default);
     for at in 0..MANY {
         // Half hold the first resource and wait for the second, half wait for the first.
         let place = usize::from(at < MANY / 2);
         let owner = OwnerId(at as u64 + 1);
         let ahead = at.checked_sub(1).filter(|before| usize::from(*before < MANY / 2) == place);
-        graph.waits.push(Wait { place, owner, mode: X, conversion: false, ahead });
+        graph.waits.push(LockRequest { place, owner, mode: X, conversion: false, ahead });
         if place == 1 {
-            graph.places[0].holders.push(Holder { wait: at, owner, mode: S });
+            graph.places[0].holders.push(WaitingHolder { wait: at, owner, mode: S });
         }
     }
     let mut search = Search::new(&graph);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::manager::LockManager;
 use super::modes::LockMode;
-use super::names::{FastBuild, OwnerId, Resource, Who};
+use super::names::{FastBuild, LockRequester, OwnerId, Resource};
 use super::waits::{Verdict, Waiter};
 use super::weak::listed;
 
@@ -31,7 +31,7 @@ pub struct LockInfo {
     pub mode: LockMode,
     /// Held or waiting.
     pub status: LockStatus,
-    /// Who.
+    /// The owner.
     pub owner: OwnerId,
     /// The session of the owner.
     pub session: u32,
@@ -43,7 +43,7 @@ pub struct LockInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Who waits.
-    pub who: Who,
+    pub who: LockRequester,
     /// For what.
     pub resource: Resource,
     /// In which mode.
@@ -52,11 +52,11 @@ pub struct Waiting {
     pub waited: Duration,
     /// Who has to give way first: one of those that hold it, or who is ahead in the queue and
     /// conflicts.
-    pub blocker: Option<Who>,
+    pub blocker: Option<LockRequester>,
 }
 
 /// Two holders that conflict with a mode: of whoever asks, one is another.
-type Conflicting = [Option<Who>; 2];
+type ConflictingHolders = [Option<LockRequester>; 2];
 
 impl LockManager {
     /// Everything held and waited for, for sys.dm_tran_locks. `db` limits to one database.
@@ -112,11 +112,12 @@ impl LockManager {
         waiters
     }
 
-    /// The requests that are blocked, longest first, and whom each waits for.
+    /// The requests that are blocked, longest first, and the owner that each waits for.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut waiters = self.waiters();
         waiters.sort_by_key(|w| w.since);
-        let mut known: HashMap<(Resource, LockMode), Conflicting, FastBuild> = HashMap::default();
+        let mut known: HashMap<(Resource, LockMode), ConflictingHolders, FastBuild> =
+            HashMap::default();
         let describe = |w: &Arc<Waiter>| Waiting {
             who: w.who(),
             resource: w.resource,
@@ -137,14 +138,14 @@ impl LockManager {
         waiters.iter().map(describe).collect()
     }
 
-    fn conflicting(&self, resource: Resource, mode: LockMode) -> Conflicting {
+    fn conflicting(&self, resource: Resource, mode: LockMode) -> ConflictingHolders {
         let bucket = self.bucket(&resource);
         let Some(entry) = bucket.get(&resource) else { return [None; 2] };
         let mut holders = entry.holders.iter().filter(|g| !g.mode.compatible(mode)).map(|g| g.who);
         [holders.next(), holders.next()]
     }
 
-    fn ahead(&self, w: &Waiter) -> Option<Who> {
+    fn ahead(&self, w: &Waiter) -> Option<LockRequester> {
         if w.conversion {
             return None;
         }

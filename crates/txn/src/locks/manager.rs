@@ -15,10 +15,10 @@ use super::bucket::Bucket;
 use super::deadlock_report::Deadlock;
 use super::modes::LockMode;
 use super::monitor::Monitor;
-use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
-use super::table::Asked;
+use super::names::{FastBuild, LockRequester, LockTarget, Node, OwnerId, Resource};
+use super::table::LockAnswer;
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
-use super::weak::Keepers;
+use super::weak::LockKeepers;
 use crate::apart::Apart;
 use pages::TxnId;
 
@@ -28,7 +28,7 @@ pub(super) const BUCKETS: usize = 8192;
 /// What is told of each deadlock that was broken.
 type DeadlockListener = Box<dyn Fn(&Deadlock) + Send + Sync>;
 
-/// Whose memory locks take.
+/// The account from which locks take their memory.
 pub trait LockMemory: Send + Sync {
     /// Takes bytes for an owner that then holds `own`; false when there are not so many.
     fn take(&self, bytes: usize, own: usize) -> bool;
@@ -40,7 +40,7 @@ pub trait LockMemory: Send + Sync {
 pub struct LockManager {
     pub(super) buckets: Box<[Mutex<Bucket>]>,
     /// What owners keep of tables beside the buckets.
-    pub(super) keepers: Keepers,
+    pub(super) keepers: LockKeepers,
     /// Who waits, by node and ticket: the edges of the graph of waits start here.
     pub(super) waiting: Mutex<BTreeMap<(Node, u64), Arc<Waiter>>>,
     /// Databases that went offline: nobody may wait in them.
@@ -73,7 +73,7 @@ impl LockManager {
     pub fn new() -> Arc<Self> {
         Arc::new_cyclic(|me| LockManager {
             buckets: (0..BUCKETS).map(|_| Mutex::default()).collect(),
-            keepers: Keepers::default(),
+            keepers: LockKeepers::default(),
             waiting: Mutex::default(),
             dead: Mutex::default(),
             monitor: Monitor::default(),
@@ -126,7 +126,7 @@ impl LockManager {
     /// before). Waits as `args` say.
     pub fn lock(
         &self,
-        who: Who,
+        who: LockRequester,
         resource: Resource,
         mode: LockMode,
         args: WaitArgs,
@@ -134,8 +134,8 @@ impl LockManager {
         let mut bucket = self.bucket(&resource);
         let entry = bucket.entry(resource);
         let (mode, conversion) = match entry.ask(who, mode) {
-            Asked::Held(mode) => return Ok(mode),
-            Asked::MustWait { mode, conversion } => (mode, conversion),
+            LockAnswer::Held(mode) => return Ok(mode),
+            LockAnswer::MustWait { mode, conversion } => (mode, conversion),
         };
         if args.timeout_ms == 0 {
             self.waits.timeouts.fetch_add(1, Relaxed);
@@ -153,10 +153,15 @@ impl LockManager {
     }
 
     /// Locks `resource` for `who` if that needs no wait; the mode held then.
-    pub fn try_lock(&self, who: Who, resource: Resource, mode: LockMode) -> Option<LockMode> {
+    pub fn try_lock(
+        &self,
+        who: LockRequester,
+        resource: Resource,
+        mode: LockMode,
+    ) -> Option<LockMode> {
         match self.bucket(&resource).entry(resource).ask(who, mode) {
-            Asked::Held(mode) => Some(mode),
-            Asked::MustWait { .. } => None,
+            LockAnswer::Held(mode) => Some(mode),
+            LockAnswer::MustWait { .. } => None,
         }
     }
 
@@ -173,13 +178,13 @@ impl LockManager {
     /// who runs it, or None when it has ended already.
     pub fn wait_txn(
         &self,
-        who: Who,
+        who: LockRequester,
         db: u16,
         txn: TxnId,
         args: WaitArgs,
-        mark: impl FnOnce() -> Option<Who>,
+        mark: impl FnOnce() -> Option<LockRequester>,
     ) -> Result<(), LockError> {
-        let resource = Resource { db, what: What::Txn(txn) };
+        let resource = Resource { db, what: LockTarget::Txn(txn) };
         let mut bucket = self.bucket(&resource);
         let Some(blocker) = mark() else { return Ok(()) };
         debug_assert_ne!(blocker.id, who.id, "a transaction waits for itself");
@@ -198,7 +203,7 @@ impl LockManager {
 
     /// Wakes all that wait for `txn`.
     pub fn txn_ended(&self, db: u16, txn: TxnId) {
-        let resource = Resource { db, what: What::Txn(txn) };
+        let resource = Resource { db, what: LockTarget::Txn(txn) };
         let mut bucket = self.bucket(&resource);
         let Some(i) = bucket.find(&resource) else { return };
         let queue = std::mem::take(&mut bucket.at(i).queue);
@@ -212,8 +217,8 @@ impl LockManager {
     fn block(&self, waiter: &Arc<Waiter>) -> Result<(), LockError> {
         let key = (waiter.node(), waiter.ticket);
         self.waiting.lock().insert(key, waiter.clone());
-        // Who cancels sets his flag and then looks for waiters: either he finds this one, or it
-        // finds the flag.
+        // A thread that cancels sets its flag and then looks for waiters: either it finds this one,
+        // or it finds the flag.
         let interrupted = self.interrupted.get().is_some_and(|interrupted| interrupted());
         if interrupted || self.dead.lock().contains(&waiter.resource.db) {
             waiter.decide(Verdict::Cancelled);

@@ -23,8 +23,8 @@ pub use deadlock_report::{Block, Deadlock, DeadlockEdge, DeadlockParty};
 pub use lists::{LockInfo, LockStatus, Waiting};
 pub use manager::{LockManager, LockMemory};
 pub use modes::LockMode;
-pub use names::{FastBuild, FastHash, OwnerId, Resource, What, Who};
-pub use owner::{Grant, LockOwner, Until};
+pub use names::{FastBuild, FastHash, LockRequester, LockTarget, OwnerId, Resource};
+pub use owner::{Grant, LockDuration, LockOwner};
 pub use waits::{LockError, LockWaitStat, WaitArgs};
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const LONGEST_REST: Duration = Duration::from_secs(2);
 
 /// What a search has found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     /// Requests that waited.
     pub waiting: usize,
     /// Deadlocks that were broken.
@@ -36,7 +36,7 @@ pub(super) struct Found {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MonitorState {
     /// The thread is there.
     started: bool,
     /// A wait has turned out long since the last search began.
@@ -45,14 +45,14 @@ struct State {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct MonitorShared {
+    state: Mutex<MonitorState>,
     changed: Condvar,
 }
 
 /// The monitor's bell.
 #[derive(Debug, Default)]
-pub(super) struct Monitor(Arc<Shared>);
+pub(super) struct Monitor(Arc<MonitorShared>);
 
 impl Monitor {
     /// The manager is no more: the thread ends.
@@ -84,7 +84,7 @@ impl LockManager {
 }
 
 /// How long until the next search, after one that has found this.
-fn next_pause(before: Duration, found: Found) -> Duration {
+fn next_pause(before: Duration, found: SearchResult) -> Duration {
     if found.broken > 0 || found.unsure { SHORTEST } else { (before * 2).clamp(SHORTEST, LONGEST) }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn processor_time() -> Duration {
 }
 
 /// Searches until the manager is no more.
-fn watch(shared: &Shared, manager: impl Fn() -> Option<Arc<LockManager>>) {
+fn watch(shared: &MonitorShared, manager: impl Fn() -> Option<Arc<LockManager>>) {
     let (mut pause, mut waiting) = (LONGEST, false);
     let mut earliest = Instant::now();
     while shared.sleep(waiting.then_some(pause), earliest) {
@@ -116,7 +116,7 @@ fn watch(shared: &Shared, manager: impl Fn() -> Option<Arc<LockManager>>) {
     }
 }
 
-impl Shared {
+impl MonitorShared {
     /// Sleeps until the next search, `pause` away unless it is asked for, but not before
     /// `earliest`. False: the manager is no more.
     fn sleep(&self, pause: Option<Duration>, earliest: Instant) -> bool {
@@ -155,11 +155,11 @@ mod tests {
 
     #[test]
     fn searches_come_closer_together_while_deadlocks_are_found() {
-        let none = Found { waiting: 9, ..Found::default() };
-        let some = Found { broken: 1, ..none };
+        let none = SearchResult { waiting: 9, ..SearchResult::default() };
+        let some = SearchResult { broken: 1, ..none };
         assert_eq!(next_pause(LONGEST, none), LONGEST);
         assert_eq!(next_pause(LONGEST, some), SHORTEST);
-        assert_eq!(next_pause(LONGEST, Found { unsure: true, ..none }), SHORTEST);
+        assert_eq!(next_pause(LONGEST, SearchResult { unsure: true, ..none }), SHORTEST);
         let mut pause = SHORTEST;
         for _ in 0..10 {
             pause = next_pause(pause, none);

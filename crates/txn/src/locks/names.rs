@@ -1,4 +1,5 @@
-//! What is locked, and by whom: names of resources, owners and nodes, and a fast hash of them.
+//! Names of what is locked and of those that lock it: names of resources, owners and nodes, and a
+//! fast hash of them.
 
 use pages::TxnId;
 
@@ -9,7 +10,7 @@ pub struct OwnerId(pub u64);
 
 /// Who asks for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Who {
+pub struct LockRequester {
     /// Identity of the holder.
     pub id: OwnerId,
     /// The session that it belongs to; 0: none, it stands for itself.
@@ -27,7 +28,7 @@ impl Node {
     }
 }
 
-impl Who {
+impl LockRequester {
     /// Who waits when this owner does.
     pub(crate) fn node(&self) -> Node {
         match self.session {
@@ -43,12 +44,12 @@ pub struct Resource {
     /// Database id.
     pub db: u16,
     /// What in it.
-    pub what: What,
+    pub what: LockTarget,
 }
 
 /// The lockable things of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum What {
+pub enum LockTarget {
     /// The database itself (sessions that use it hold S).
     Database,
     /// A schema, by id.
@@ -68,17 +69,17 @@ pub enum What {
     Txn(TxnId),
 }
 
-impl What {
+impl LockTarget {
     /// The type name as in sys.dm_tran_locks.resource_type.
     pub fn type_name(&self) -> &'static str {
         match self {
-            What::Database => "DATABASE",
-            What::Schema(_) => "METADATA",
-            What::Object(_) | What::Table(_) => "OBJECT",
-            What::Key { .. } => "KEY",
-            What::Rid { .. } => "RID",
-            What::Application(_) => "APPLICATION",
-            What::Txn(_) => "XACT",
+            LockTarget::Database => "DATABASE",
+            LockTarget::Schema(_) => "METADATA",
+            LockTarget::Object(_) | LockTarget::Table(_) => "OBJECT",
+            LockTarget::Key { .. } => "KEY",
+            LockTarget::Rid { .. } => "RID",
+            LockTarget::Application(_) => "APPLICATION",
+            LockTarget::Txn(_) => "XACT",
         }
     }
 }

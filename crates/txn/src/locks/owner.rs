@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::manager::LockManager;
 use super::modes::LockMode;
-use super::names::{FastBuild, OwnerId, Resource, What, Who};
+use super::names::{FastBuild, LockRequester, LockTarget, OwnerId, Resource};
 use super::waits::{LockError, WaitArgs};
 use super::weak::{WeakLocks, excludes, is_weak};
 
@@ -26,7 +26,7 @@ const STEP: usize = 256;
 /// never shorter: a part of a statement does not give back what another part of it, or the
 /// transaction, still needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Until {
+pub enum LockDuration {
     /// Whoever took it first gives it back ([`LockOwner::unlock_taken`]), unless somebody else has
     /// asked for more.
     GivenBack,
@@ -53,14 +53,14 @@ pub enum Grant {
 /// which others keep of a table.
 #[inline]
 fn is_of_a_row(r: &Resource) -> bool {
-    matches!(r.what, What::Key { .. } | What::Rid { .. })
+    matches!(r.what, LockTarget::Key { .. } | LockTarget::Rid { .. })
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct HeldLock {
     resource: Resource,
     mode: LockMode,
-    until: Until,
+    until: LockDuration,
     /// It is counted among those that exclude what others keep of a table.
     excludes: bool,
     /// It was kept beside the lock table; who excludes it may have moved it there.
@@ -71,8 +71,8 @@ struct Held {
 #[derive(Debug)]
 pub struct LockOwner {
     manager: Arc<LockManager>,
-    who: Who,
-    held: SmallVec<[Held; 4]>,
+    who: LockRequester,
+    held: SmallVec<[HeldLock; 4]>,
     index: HashMap<Resource, usize, FastBuild>,
     statement_locks: usize,
     /// Locks for which memory is taken.
@@ -87,7 +87,7 @@ impl LockOwner {
     /// A new owner without locks. `session` is shown in lists; all owners of a session wait and are
     /// waited for as one.
     pub fn new(manager: Arc<LockManager>, session: u32) -> Self {
-        let who = Who { id: manager.new_owner(), session };
+        let who = LockRequester { id: manager.new_owner(), session };
         LockOwner {
             manager,
             who,
@@ -114,7 +114,7 @@ impl LockOwner {
     }
 
     /// Identity and session.
-    pub fn who(&self) -> Who {
+    pub fn who(&self) -> LockRequester {
         self.who
     }
 
@@ -130,7 +130,7 @@ impl LockOwner {
         self.index.get(r).copied()
     }
 
-    fn remember(&mut self, h: Held) {
+    fn remember(&mut self, h: HeldLock) {
         self.held.push(h);
         if self.held.len() == LINEAR + 1 {
             self.index = self.held.iter().enumerate().map(|(i, h)| (h.resource, i)).collect();
@@ -159,7 +159,7 @@ impl LockOwner {
         }
     }
 
-    fn forget(&mut self, i: usize) -> Held {
+    fn forget(&mut self, i: usize) -> HeldLock {
         let gone = self.held.swap_remove(i);
         if self.paid > 0 && self.held.len() + STEP <= self.paid {
             self.give(STEP);
@@ -217,7 +217,7 @@ impl LockOwner {
     }
 
     /// Gives a lock back that was forgotten here.
-    fn give_back(&self, gone: &Held) {
+    fn give_back(&self, gone: &HeldLock) {
         if gone.kept
             && let Some(own) = &self.weak
             && own.remove(self.who, &gone.resource)
@@ -230,7 +230,7 @@ impl LockOwner {
 
     /// Locks until released or the owner ends.
     pub fn lock(&mut self, r: Resource, mode: LockMode, args: WaitArgs) -> Result<(), LockError> {
-        self.lock_until(r, mode, args, Until::Transaction)
+        self.lock_until(r, mode, args, LockDuration::Transaction)
     }
 
     /// Locks until [`LockOwner::end_statement`].
@@ -240,7 +240,7 @@ impl LockOwner {
         mode: LockMode,
         args: WaitArgs,
     ) -> Result<(), LockError> {
-        self.lock_until(r, mode, args, Until::Statement)
+        self.lock_until(r, mode, args, LockDuration::Statement)
     }
 
     /// Locks, for at least as long as `until` says.
@@ -249,7 +249,7 @@ impl LockOwner {
         r: Resource,
         mode: LockMode,
         args: WaitArgs,
-        until: Until,
+        until: LockDuration,
     ) -> Result<(), LockError> {
         let Some(i) = self.find(&r) else {
             if self.held.len() >= self.paid + STEP {
@@ -262,8 +262,8 @@ impl LockOwner {
                 let locked = self.manager.lock(self.who, r, mode, args);
                 mode = locked.inspect_err(|_| self.end_asking(&r, excludes))?;
             }
-            self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until, excludes, kept });
+            self.statement_locks += usize::from(until == LockDuration::Statement);
+            self.remember(HeldLock { resource: r, mode, until, excludes, kept });
             return Ok(());
         };
         if !self.held[i].mode.covers(mode) {
@@ -284,7 +284,7 @@ impl LockOwner {
         &mut self,
         r: Resource,
         mode: LockMode,
-        until: Until,
+        until: LockDuration,
     ) -> Result<Grant, LockError> {
         if is_of_a_row(&r) && self.held.len() > LINEAR && self.held.len() < self.paid + STEP {
             return Ok(self.try_row(r, mode, until));
@@ -298,8 +298,8 @@ impl LockOwner {
                 self.end_asking(&r, excludes);
                 return Ok(Grant::Busy);
             };
-            self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until, excludes, kept: false });
+            self.statement_locks += usize::from(until == LockDuration::Statement);
+            self.remember(HeldLock { resource: r, mode, until, excludes, kept: false });
             return Ok(Grant::New);
         };
         Ok(self.try_held(i, mode, until))
@@ -307,7 +307,7 @@ impl LockOwner {
 
     /// As [`LockOwner::try_until`] for one more of many rows, for which there is memory: the index
     /// is asked once.
-    fn try_row(&mut self, r: Resource, mode: LockMode, until: Until) -> Grant {
+    fn try_row(&mut self, r: Resource, mode: LockMode, until: LockDuration) -> Grant {
         let i = match self.index.entry(r) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
@@ -315,8 +315,8 @@ impl LockOwner {
                     return Grant::Busy;
                 };
                 place.insert(self.held.len());
-                self.held.push(Held { resource: r, mode, until, excludes: false, kept: false });
-                self.statement_locks += usize::from(until == Until::Statement);
+                self.held.push(HeldLock { resource: r, mode, until, excludes: false, kept: false });
+                self.statement_locks += usize::from(until == LockDuration::Statement);
                 return Grant::New;
             }
         };
@@ -324,7 +324,7 @@ impl LockOwner {
     }
 
     /// The same for a lock that is held.
-    fn try_held(&mut self, i: usize, mode: LockMode, until: Until) -> Grant {
+    fn try_held(&mut self, i: usize, mode: LockMode, until: LockDuration) -> Grant {
         let mut grant = Grant::Held;
         if !self.held[i].mode.covers(mode) {
             let r = self.held[i].resource;
@@ -342,17 +342,17 @@ impl LockOwner {
     }
 
     /// A lock that is held stays at least as long as this.
-    fn stay(&mut self, i: usize, until: Until) {
+    fn stay(&mut self, i: usize, until: LockDuration) {
         let before = self.held[i].until;
         if until > before {
             self.held[i].until = until;
-            self.statement_locks += usize::from(until == Until::Statement);
-            self.statement_locks -= usize::from(before == Until::Statement);
+            self.statement_locks += usize::from(until == LockDuration::Statement);
+            self.statement_locks -= usize::from(before == LockDuration::Statement);
         }
     }
 
     /// The mode in which `r` is held, if it is; it stays at least as long as `until` says then.
-    pub(crate) fn held_until(&mut self, r: &Resource, until: Until) -> Option<LockMode> {
+    pub(crate) fn held_until(&mut self, r: &Resource, until: LockDuration) -> Option<LockMode> {
         let i = self.find(r)?;
         self.stay(i, until);
         Some(self.held[i].mode)
@@ -367,8 +367,8 @@ impl LockOwner {
     /// statement, else until it is released.
     #[inline]
     pub fn holds(&self, r: &Resource, mode: LockMode, statement: bool) -> bool {
-        let least = if statement { Until::Statement } else { Until::Transaction };
-        let covers = |held: &Held| held.mode.covers(mode) && held.until >= least;
+        let least = if statement { LockDuration::Statement } else { LockDuration::Transaction };
+        let covers = |held: &HeldLock| held.mode.covers(mode) && held.until >= least;
         match self.held.first() {
             // Mostly the table that was locked first.
             Some(held) if held.resource == *r => covers(held),
@@ -380,15 +380,16 @@ impl LockOwner {
     pub fn unlock(&mut self, r: &Resource) -> bool {
         let Some(i) = self.find(r) else { return false };
         let gone = self.forget(i);
-        self.statement_locks -= usize::from(gone.until == Until::Statement);
+        self.statement_locks -= usize::from(gone.until == LockDuration::Statement);
         self.give_back(&gone);
         true
     }
 
-    /// Gives a lock back that was taken [`Until::GivenBack`], unless it is to stay longer by now.
+    /// Gives a lock back that was taken [`LockDuration::GivenBack`], unless it is to stay longer by
+    /// now.
     pub fn unlock_taken(&mut self, r: &Resource) {
         let Some(i) = self.find(r) else { return };
-        if self.held[i].until == Until::GivenBack {
+        if self.held[i].until == LockDuration::GivenBack {
             let gone = self.forget(i);
             self.give_back(&gone);
         }
@@ -405,7 +406,7 @@ impl LockOwner {
     fn end_statement_locks(&mut self) {
         let mut i = 0;
         while self.statement_locks > 0 && i < self.held.len() {
-            if self.held[i].until == Until::Statement {
+            if self.held[i].until == LockDuration::Statement {
                 let gone = self.forget(i);
                 self.statement_locks -= 1;
                 self.give_back(&gone);

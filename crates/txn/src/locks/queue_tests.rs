@@ -1,4 +1,4 @@
-//! Who waits in the queue of a lock when others ahead give up, are granted and give back: nobody
+//! Owners in the queue of a lock when others ahead give up, are granted and give back: nobody
 //! waits for longer than for those that conflict, and deadlocks are told from queues.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::LockMode::*;
-use super::table::{Asked, Entry};
+use super::table::{LockAnswer, LockEntry};
 use super::tests::{now, owners, table, until_waiting};
 use super::waits::{Verdict, Waiter};
 use super::*;
@@ -35,7 +35,7 @@ fn until_held(m: &LockManager, owner: OwnerId, resource: Resource, mode: LockMod
 
 /// How the one in between gives up.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum GiveUp {
     Timeout,
     Cancel,
     Deadlock,
@@ -44,7 +44,7 @@ enum Way {
 /// IX waits for the holder of S, X behind it, and IS, which goes beside S and IX, behind X alone.
 #[test]
 fn who_waited_for_the_one_that_gives_up_is_granted_past_the_others() {
-    for way in [Way::Timeout, Way::Cancel, Way::Deadlock] {
+    for way in [GiveUp::Timeout, GiveUp::Cancel, GiveUp::Deadlock] {
         let (m, o) = owners(4);
         let Ok([mut a, b, mut c, d]) = <[LockOwner; 4]>::try_from(o) else { unreachable!() };
         let (b_id, c_session, d_id) = (b.id(), c.who().session, d.id());
@@ -52,19 +52,19 @@ fn who_waited_for_the_one_that_gives_up_is_granted_past_the_others() {
         c.lock(table(2), X, now()).unwrap();
         let b = locking(b, table(1), IX, WaitArgs::default());
         until_waiting(&m, 1);
-        let timeout_ms = if matches!(way, Way::Timeout) { 2_000 } else { -1 };
+        let timeout_ms = if matches!(way, GiveUp::Timeout) { 2_000 } else { -1 };
         let c =
             locking(c, table(1), X, WaitArgs { timeout_ms, priority: -10, ..WaitArgs::default() });
         until_waiting(&m, 2);
         let d = locking(d, table(1), IS, WaitArgs::default());
         until_waiting(&m, 3);
         let a = match way {
-            Way::Timeout => Ok(a),
-            Way::Cancel => {
+            GiveUp::Timeout => Ok(a),
+            GiveUp::Cancel => {
                 assert!(m.cancel(c_session));
                 Ok(a)
             }
-            Way::Deadlock => Err(locking(a, table(2), S, WaitArgs::default())),
+            GiveUp::Deadlock => Err(locking(a, table(2), S, WaitArgs::default())),
         };
         // While S is held and IX waits.
         until_held(&m, d_id, table(1), IS);
@@ -77,7 +77,7 @@ fn who_waited_for_the_one_that_gives_up_is_granted_past_the_others() {
         let a = a.unwrap_or_else(|waits| waits.join().unwrap().0);
         drop((a, d));
         assert_eq!(b.join().unwrap().1, Ok(()));
-        assert_eq!(m.counters().0, u64::from(matches!(way, Way::Deadlock)));
+        assert_eq!(m.counters().0, u64::from(matches!(way, GiveUp::Deadlock)));
         assert!(m.list(None).is_empty(), "{way:?}");
     }
 }
@@ -109,7 +109,7 @@ fn who_goes_beside_those_that_stay_is_granted_past_them() {
     assert!(m.list(None).is_empty());
 }
 
-/// Who is behind another one in a queue, and goes beside it, does not wait for it.
+/// An owner that is after another one in a queue, and goes beside it, does not wait for it.
 #[test]
 fn a_queue_is_no_deadlock_of_those_that_go_beside_one_another() {
     let (m, o) = owners(4);
@@ -171,7 +171,7 @@ fn a_deadlock_over_one_farther_ahead_in_the_queue_is_found() {
 fn nobody_waits_for_nothing_however_others_come_and_go() {
     let mut rng = fastrand::Rng::with_seed(3);
     for round in 0..300 {
-        let mut entry = Entry::default();
+        let mut entry = LockEntry::default();
         let mut waiting: BTreeMap<u64, Arc<Waiter>> = BTreeMap::new();
         let mut ticket = 0;
         let modes: &[LockMode] = if round % 2 == 0 {
@@ -180,7 +180,7 @@ fn nobody_waits_for_nothing_however_others_come_and_go() {
             &[S, U, X, RangeSS, RangeSU, RangeIN, RangeXX]
         };
         for _ in 0..200 {
-            let who = Who { id: OwnerId(rng.u64(1..10)), session: 0 };
+            let who = LockRequester { id: OwnerId(rng.u64(1..10)), session: 0 };
             match waiting.remove(&who.id.0) {
                 Some(waiter) if rng.bool() => {
                     assert!(waiter.decide(Verdict::Cancelled));
@@ -190,7 +190,7 @@ fn nobody_waits_for_nothing_however_others_come_and_go() {
                 None if rng.u8(..3) == 0 => entry.give_back(who.id),
                 None => {
                     let wanted = modes[rng.usize(..modes.len())];
-                    if let Asked::MustWait { mode, conversion } = entry.ask(who, wanted) {
+                    if let LockAnswer::MustWait { mode, conversion } = entry.ask(who, wanted) {
                         ticket += 1;
                         let mut waiter =
                             Waiter::new(&who, table(1), mode, WaitArgs::default(), ticket);
@@ -208,7 +208,7 @@ fn nobody_waits_for_nothing_however_others_come_and_go() {
     }
 }
 
-fn check(entry: &Entry) {
+fn check(entry: &LockEntry) {
     let held: Vec<_> = entry.holders.iter().collect();
     for (at, one) in held.iter().enumerate() {
         let others = held[at + 1..].iter();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::modes::{ALL_MODES, LockMode, MODES};
-use super::names::{FastBuild, OwnerId, Who};
+use super::names::{FastBuild, LockRequester, OwnerId};
 use super::waits::{Verdict, Waiter};
 
 /// Up to this many holders are looked through; beyond, an index finds one and counts tell which
@@ -23,13 +23,13 @@ const FEW: usize = 16;
 /// One who holds a resource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grant {
-    pub who: Who,
+    pub who: LockRequester,
     pub mode: LockMode,
 }
 
 /// What makes many holders as cheap as one.
 #[derive(Debug)]
-struct Crowd {
+struct HolderIndex {
     /// Where each owner is in the list.
     index: HashMap<OwnerId, usize, FastBuild>,
     /// How many hold in each mode.
@@ -43,7 +43,7 @@ pub(super) struct Holders {
     /// The modes in the list, as bits.
     mask: u32,
     /// There once the list is longer than [`FEW`], until it is half as long.
-    crowd: Option<Box<Crowd>>,
+    crowd: Option<Box<HolderIndex>>,
 }
 
 impl Holders {
@@ -82,7 +82,7 @@ impl Holders {
     }
 
     /// From now on `who` holds it in `mode`, whatever was before.
-    fn set(&mut self, who: Who, mode: LockMode) {
+    fn set(&mut self, who: LockRequester, mode: LockMode) {
         match self.position(who.id) {
             Some(i) => {
                 let before = std::mem::replace(&mut self.list[i].mode, mode);
@@ -103,7 +103,7 @@ impl Holders {
 
     /// The first one comes. Most locks are held by one and are wanted by nobody else.
     #[inline]
-    fn begin(&mut self, who: Who, mode: LockMode) {
+    fn begin(&mut self, who: LockRequester, mode: LockMode) {
         debug_assert!(self.list.is_empty() && self.crowd.is_none(), "held already");
         self.list.push(Grant { who, mode });
         self.mask = mode.bit();
@@ -164,7 +164,7 @@ impl Holders {
         let mut counts = [0; MODES];
         self.list.iter().for_each(|g| counts[g.mode as usize] += 1);
         let index = self.list.iter().enumerate().map(|(i, g)| (g.who.id, i)).collect();
-        self.crowd = Some(Box::new(Crowd { index, counts }));
+        self.crowd = Some(Box::new(HolderIndex { index, counts }));
     }
 
     /// The modes that go beside all that is held, as bits.
@@ -187,15 +187,15 @@ fn modes_in(mask: u32) -> impl Iterator<Item = LockMode> {
     ALL_MODES.into_iter().filter(move |mode| mask & mode.bit() != 0)
 }
 
-/// Who waits for a resource, and how many in each mode.
+/// The owners that wait for a resource, and how many in each mode.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct WaitQueue {
     waiters: BTreeMap<QueueKey, Arc<Waiter>>,
     /// There as long as anybody waits.
     counts: Option<Box<[u32; MODES]>>,
 }
 
-impl Deref for Queue {
+impl Deref for WaitQueue {
     type Target = BTreeMap<QueueKey, Arc<Waiter>>;
 
     fn deref(&self) -> &Self::Target {
@@ -203,7 +203,7 @@ impl Deref for Queue {
     }
 }
 
-impl Queue {
+impl WaitQueue {
     pub fn insert(&mut self, waiter: Arc<Waiter>) {
         let (key, mode) = (waiter.queue_key(), waiter.mode);
         let before = self.waiters.insert(key, waiter);
@@ -231,44 +231,44 @@ impl Queue {
 
 /// One locked resource.
 #[derive(Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct LockEntry {
     pub holders: Holders,
-    pub queue: Queue,
+    pub queue: WaitQueue,
 }
 
 /// What came of a request.
-pub(super) enum Asked {
+pub(super) enum LockAnswer {
     /// It is held in this mode.
     Held(LockMode),
     /// It has to wait for this mode; `conversion`: it holds a weaker one.
     MustWait { mode: LockMode, conversion: bool },
 }
 
-impl Entry {
+impl LockEntry {
     /// Grants `mode` to `who` if it need not wait.
     #[inline]
-    pub fn ask(&mut self, who: Who, mode: LockMode) -> Asked {
+    pub fn ask(&mut self, who: LockRequester, mode: LockMode) -> LockAnswer {
         if self.is_idle() {
             self.holders.begin(who, mode);
-            return Asked::Held(mode);
+            return LockAnswer::Held(mode);
         }
         self.ask_beside(who, mode)
     }
 
-    /// As [`Entry::ask`] where others hold it or wait for it, or `who` itself does.
-    fn ask_beside(&mut self, who: Who, mode: LockMode) -> Asked {
+    /// As [`LockEntry::ask`] where others hold it or wait for it, or `who` itself does.
+    fn ask_beside(&mut self, who: LockRequester, mode: LockMode) -> LockAnswer {
         let held = self.holders.mode_of(who.id);
         let mode = held.map_or(mode, |h| h.join(mode));
         if held == Some(mode) {
-            return Asked::Held(mode);
+            return LockAnswer::Held(mode);
         }
         let conversion = held.is_some();
         // The queue, which may be long, is looked at last.
         if self.holders.allow(who.id, mode, conversion) && (conversion || self.lets_by(mode)) {
             self.holders.set(who, mode);
-            return Asked::Held(mode);
+            return LockAnswer::Held(mode);
         }
-        Asked::MustWait { mode, conversion }
+        LockAnswer::MustWait { mode, conversion }
     }
 
     /// Whether a new request need not queue: it goes beside all that wait. A writer that waits for
@@ -279,7 +279,7 @@ impl Entry {
     }
 
     /// A lock that was kept elsewhere is held here from now on. It goes with all that is held.
-    pub fn take_over(&mut self, who: Who, mode: LockMode) {
+    pub fn take_over(&mut self, who: LockRequester, mode: LockMode) {
         debug_assert!(self.holders.allow(who.id, mode, false), "a lock comes that others exclude");
         self.holders.set(who, mode);
     }
@@ -294,7 +294,7 @@ impl Entry {
         self.give_back_beside(owner);
     }
 
-    /// As [`Entry::give_back`] where others hold it or wait for it.
+    /// As [`LockEntry::give_back`] where others hold it or wait for it.
     fn give_back_beside(&mut self, owner: OwnerId) {
         if let Some(mode) = self.holders.remove(owner)
             && !self.queue.is_empty()

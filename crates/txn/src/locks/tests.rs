@@ -11,7 +11,7 @@ use super::*;
 use pages::TxnId;
 
 pub(super) fn table(id: u32) -> Resource {
-    Resource { db: 1, what: What::Table(id) }
+    Resource { db: 1, what: LockTarget::Table(id) }
 }
 
 pub(super) fn now() -> WaitArgs {
@@ -75,16 +75,16 @@ fn a_lock_stays_as_long_as_anybody_has_asked_for() {
     let a = &mut o[0];
     let taken = |a: &mut LockOwner, id, until| a.lock_until(table(id), S, now(), until).unwrap();
     for id in 1..=4 {
-        taken(a, id, Until::GivenBack);
+        taken(a, id, LockDuration::GivenBack);
     }
-    assert_eq!(a.held_until(&table(2), Until::Transaction), Some(S));
-    taken(a, 3, Until::Statement);
-    taken(a, 3, Until::GivenBack);
-    a.lock_until(table(4), U, now(), Until::Transaction).unwrap();
-    assert_eq!(a.held_until(&table(5), Until::Transaction), None);
-    assert_eq!(a.try_until(table(6), S, Until::GivenBack), Ok(Grant::New));
-    assert_eq!(a.try_until(table(6), S, Until::GivenBack), Ok(Grant::Held));
-    assert_eq!(a.try_until(table(6), U, Until::GivenBack), Ok(Grant::Stronger));
+    assert_eq!(a.held_until(&table(2), LockDuration::Transaction), Some(S));
+    taken(a, 3, LockDuration::Statement);
+    taken(a, 3, LockDuration::GivenBack);
+    a.lock_until(table(4), U, now(), LockDuration::Transaction).unwrap();
+    assert_eq!(a.held_until(&table(5), LockDuration::Transaction), None);
+    assert_eq!(a.try_until(table(6), S, LockDuration::GivenBack), Ok(Grant::New));
+    assert_eq!(a.try_until(table(6), S, LockDuration::GivenBack), Ok(Grant::Held));
+    assert_eq!(a.try_until(table(6), U, LockDuration::GivenBack), Ok(Grant::Stronger));
     (1..=6).for_each(|id| a.unlock_taken(&table(id)));
     assert_eq!(a.mode_of(&table(6)), None);
     let modes = |a: &LockOwner| (1..=5).map(|id| a.mode_of(&table(id))).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ fn many_locks_of_one_owner_use_the_index() {
 #[test]
 fn tried_rows_agree_with_the_lock_table() {
     let (m, mut o) = owners(2);
-    let key = |hash| Resource { db: 1, what: What::Key { unit: 1, hash } };
+    let key = |hash| Resource { db: 1, what: LockTarget::Key { unit: 1, hash } };
     let mut rng = fastrand::Rng::with_seed(11);
     for most in [4, 18, 700] {
         let mut model: std::collections::BTreeMap<u64, LockMode> =
@@ -144,9 +144,9 @@ fn tried_rows_agree_with_the_lock_table() {
                 Some(held) if held.covers(mode) => Grant::Held,
                 Some(_) => Grant::Stronger,
             };
-            assert_eq!(o[0].try_until(key(n), mode, Until::Transaction), Ok(grant));
+            assert_eq!(o[0].try_until(key(n), mode, LockDuration::Transaction), Ok(grant));
             model.insert(n, before.map_or(mode, |held| held.join(mode)));
-            assert_eq!(o[0].try_until(theirs, S, Until::Transaction), Ok(Grant::Busy));
+            assert_eq!(o[0].try_until(theirs, S, LockDuration::Transaction), Ok(Grant::Busy));
         }
         assert_eq!(o[0].len(), model.len());
         assert!(model.iter().all(|(n, mode)| o[0].mode_of(&key(*n)) == Some(*mode)));
@@ -256,7 +256,7 @@ fn conversions_go_first() {
 fn waiting_for_a_transaction() {
     let (m, mut o) = owners(2);
     let (a, b) = (o.remove(0), o.remove(0));
-    let gone = Resource { db: 1, what: What::Txn(TxnId(5)) };
+    let gone = Resource { db: 1, what: LockTarget::Txn(TxnId(5)) };
     assert_eq!(m.wait_txn(a.who(), 1, TxnId(5), WaitArgs::default(), || None), Ok(()));
     assert_eq!(
         m.wait_txn(a.who(), 1, TxnId(5), now(), || Some(b.who())),
@@ -393,9 +393,9 @@ fn many_holders_agree_with_a_plain_list() {
 }
 
 /// Memory for so many bytes of locks.
-struct Few(AtomicI64);
+struct FewBytes(AtomicI64);
 
-impl LockMemory for Few {
+impl LockMemory for FewBytes {
     fn take(&self, bytes: usize, own: usize) -> bool {
         assert!(own >= bytes, "what is asked for is part of what is then held");
         let enough = self.0.load(Ordering::SeqCst) >= bytes as i64;
@@ -414,9 +414,9 @@ impl LockMemory for Few {
 fn many_locks_take_memory_and_few_do_not() {
     const MEMORY: i64 = 1 << 20;
     let (m, mut o) = owners(2);
-    let memory: &'static Few = Box::leak(Box::new(Few(AtomicI64::new(MEMORY))));
-    struct Shared(&'static Few);
-    impl LockMemory for Shared {
+    let memory: &'static FewBytes = Box::leak(Box::new(FewBytes(AtomicI64::new(MEMORY))));
+    struct SharedBytes(&'static FewBytes);
+    impl LockMemory for SharedBytes {
         fn take(&self, bytes: usize, own: usize) -> bool {
             self.0.take(bytes, own)
         }
@@ -424,8 +424,8 @@ fn many_locks_take_memory_and_few_do_not() {
             self.0.give(bytes);
         }
     }
-    m.set_memory(Box::new(Shared(memory)));
-    let key = |hash| Resource { db: 1, what: What::Key { unit: 1, hash } };
+    m.set_memory(Box::new(SharedBytes(memory)));
+    let key = |hash| Resource { db: 1, what: LockTarget::Key { unit: 1, hash } };
     let mut taken = 0;
     let refused = loop {
         match o[0].lock(key(taken), S, now()) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::modes::{ALL_MODES, LockMode, MODES};
-use super::names::{Node, OwnerId, Resource, Who};
+use super::names::{LockRequester, Node, OwnerId, Resource};
 use super::table::QueueKey;
 
 /// Why a lock was not given.
@@ -64,7 +64,7 @@ pub(super) struct Waiter {
     pub mode: LockMode,
     pub conversion: bool,
     /// Who runs the transaction waited for, when `resource` is one.
-    pub blocker: Option<Who>,
+    pub blocker: Option<LockRequester>,
     pub args: WaitArgs,
     /// Unique per wait: an owner that waits again has another ticket.
     pub ticket: u64,
@@ -78,7 +78,13 @@ pub(super) struct Waiter {
 const DETECT_AFTER: Duration = Duration::from_millis(2);
 
 impl Waiter {
-    pub fn new(who: &Who, resource: Resource, mode: LockMode, args: WaitArgs, ticket: u64) -> Self {
+    pub fn new(
+        who: &LockRequester,
+        resource: Resource,
+        mode: LockMode,
+        args: WaitArgs,
+        ticket: u64,
+    ) -> Self {
         Waiter {
             owner: who.id,
             session: who.session,
@@ -95,8 +101,8 @@ impl Waiter {
     }
 
     /// Who waits.
-    pub fn who(&self) -> Who {
-        Who { id: self.owner, session: self.session }
+    pub fn who(&self) -> LockRequester {
+        LockRequester { id: self.owner, session: self.session }
     }
 
     /// Who waits, in the graph of waits.

@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 use super::lists::{LockInfo, LockStatus};
 use super::manager::LockManager;
 use super::modes::LockMode;
-use super::names::{FastBuild, OwnerId, Resource, What, Who};
+use super::names::{FastBuild, LockRequester, LockTarget, OwnerId, Resource};
 
 /// Counters of those who exclude; tables share them. A power of two.
 const PARTS: usize = 1024;
@@ -43,13 +43,13 @@ const MOST: usize = 32;
 /// A lock that an owner keeps.
 #[derive(Debug, Clone, Copy)]
 struct WeakLock {
-    who: Who,
+    who: LockRequester,
     resource: Resource,
     mode: LockMode,
 }
 
 impl WeakLock {
-    fn is_of(&self, who: Who, r: &Resource) -> bool {
+    fn is_of(&self, who: LockRequester, r: &Resource) -> bool {
         self.who.id == who.id && self.resource == *r
     }
 }
@@ -70,23 +70,23 @@ pub(super) struct WeakLocks {
     places: Box<[LockPlace]>,
 }
 
-/// Who keeps locks, and how many exclude them.
+/// The owners that keep locks, and how many exclude them.
 #[derive(Debug)]
-pub(super) struct Keepers {
+pub(super) struct LockKeepers {
     /// How many hold or want something of this part in a mode that excludes.
     excluding: Box<[AtomicU32]>,
     /// The places of each database, as long as there are owners that use them.
     databases: Mutex<HashMap<u16, Weak<WeakLocks>>>,
 }
 
-impl Default for Keepers {
+impl Default for LockKeepers {
     fn default() -> Self {
         let excluding = (0..PARTS).map(|_| AtomicU32::new(0)).collect();
-        Keepers { excluding, databases: Mutex::default() }
+        LockKeepers { excluding, databases: Mutex::default() }
     }
 }
 
-impl Keepers {
+impl LockKeepers {
     fn part(&self, r: &Resource) -> &AtomicU32 {
         &self.excluding[FastBuild::default().hash_one(r) as usize % PARTS]
     }
@@ -104,7 +104,7 @@ impl Keepers {
 }
 
 fn is_table(r: &Resource) -> bool {
-    matches!(r.what, What::Table(_))
+    matches!(r.what, LockTarget::Table(_))
 }
 
 fn goes_beside(mode: LockMode) -> bool {
@@ -137,7 +137,7 @@ impl WeakLocks {
 
     /// Which place an owner has: its session's.
     #[inline]
-    fn at(who: Who) -> usize {
+    fn at(who: LockRequester) -> usize {
         let number = if who.session > 0 { u64::from(who.session) } else { who.id.0 };
         (number % PLACES as u64) as usize
     }
@@ -154,7 +154,7 @@ impl WeakLocks {
 
     /// Takes a lock away; false: it is not here.
     #[inline]
-    pub fn remove(&self, who: Who, r: &Resource) -> bool {
+    pub fn remove(&self, who: LockRequester, r: &Resource) -> bool {
         let mut kept = self.places[Self::at(who)].0.lock();
         let at = kept.iter().position(|lock| lock.is_of(who, r));
         at.map(|at| kept.swap_remove(at)).is_some()
@@ -180,7 +180,7 @@ impl LockManager {
     pub(super) fn keep_weak(
         &self,
         own: &WeakLocks,
-        who: Who,
+        who: LockRequester,
         resource: Resource,
         mode: LockMode,
     ) -> bool {
@@ -197,7 +197,7 @@ impl LockManager {
     }
 
     /// Moves a lock that `who` keeps, if it still does, into the lock table.
-    pub(super) fn move_weak(&self, own: &WeakLocks, who: Who, resource: &Resource) {
+    pub(super) fn move_weak(&self, own: &WeakLocks, who: LockRequester, resource: &Resource) {
         let mut kept = own.places[WeakLocks::at(who)].0.lock();
         if let Some(at) = kept.iter().position(|lock| lock.is_of(who, resource)) {
             let lock = kept.swap_remove(at);

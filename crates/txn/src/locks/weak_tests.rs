@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::super::LockMode::*;
 use super::super::modes::ALL_MODES;
 use super::super::tests::{now, owners, table};
-use super::super::{Grant, LockError, LockOwner, Until, WaitArgs};
+use super::super::{Grant, LockDuration, LockError, LockOwner, WaitArgs};
 use super::*;
 
 /// Owners that have begun again, so that they keep what they may.
@@ -50,7 +50,7 @@ fn who_excludes_finds_what_is_kept() {
     assert_eq!((kept(&m), in_table(&m, &r), m.list(None).len()), (0, 2, 2));
     assert!(m.keepers.is_quiet(), "it has given up");
     assert_eq!(m.mode_held(o[0].id(), &r), Some(IX));
-    assert_eq!(o[2].try_until(r, X, Until::Transaction), Ok(Grant::Busy));
+    assert_eq!(o[2].try_until(r, X, LockDuration::Transaction), Ok(Grant::Busy));
     assert!(m.keepers.is_quiet());
     assert!(o[0].unlock(&r));
     o[2].lock(r, S, now()).unwrap();
@@ -86,12 +86,12 @@ fn conversions_are_of_the_lock_table() {
     assert!(o[0].lock(r, S, now()).is_err());
     assert_eq!((o[0].mode_of(&r), m.list(None).len()), (Some(IS), 2));
     assert!(o[1].unlock(&r));
-    assert_eq!(o[0].try_until(r, S, Until::Transaction), Ok(Grant::Stronger));
+    assert_eq!(o[0].try_until(r, S, LockDuration::Transaction), Ok(Grant::Stronger));
     o[0].release_all();
     assert!(m.list(None).is_empty() && m.keepers.is_quiet());
     // Only some are kept, of one database, and of tables.
     let other = Resource { db: 2, ..r };
-    let key = Resource { db: 1, what: What::Key { unit: 1, hash: 1 } };
+    let key = Resource { db: 1, what: LockTarget::Key { unit: 1, hash: 1 } };
     (0..40).for_each(|id| o[0].lock(table(id), IS, now()).unwrap());
     o[0].lock(other, IS, now()).unwrap();
     o[0].lock(key, S, now()).unwrap();

@@ -12,7 +12,7 @@ use crate::error::TxnError;
 use crate::options::Durability;
 
 /// A commit record in the log, and whether the answer waits for it.
-struct Recorded {
+struct RecordedCommit {
     lsn: Lsn,
     durable: bool,
 }
@@ -48,7 +48,7 @@ impl Txn {
     }
 
     /// Puts the commit record into the log; none for a transaction that wrote nothing.
-    fn record_commit(&mut self, wanted: Durability) -> Result<Option<Recorded>, TxnError> {
+    fn record_commit(&mut self, wanted: Durability) -> Result<Option<RecordedCommit>, TxnError> {
         debug_assert!(!self.ended, "a transaction is committed once");
         if self.doomed {
             let id = self.id();
@@ -69,11 +69,11 @@ impl Txn {
             }
         };
         self.leave_table(lsn, durable);
-        Ok(Some(Recorded { lsn, durable }))
+        Ok(Some(RecordedCommit { lsn, durable }))
     }
 
     /// Waits for the log as far as the commit has to, and does what was deferred until then.
-    fn end_recorded(&mut self, recorded: &Recorded) -> Result<(), TxnError> {
+    fn end_recorded(&mut self, recorded: &RecordedCommit) -> Result<(), TxnError> {
         match (self.db.env().scratch, recorded.durable) {
             // The log is written when its buffers are full, and before the pages that it describes.
             (true, _) => {}

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use super::Txn;
 use crate::error::TxnError;
 use crate::lockers::Lockers;
-use crate::locks::{Grant, LockMode, Resource, Until, WaitArgs, What};
+use crate::locks::{Grant, LockDuration, LockMode, LockTarget, Resource, WaitArgs};
 
 /// Stands for the gap above the last key of an index.
 const END: u64 = u64::MAX;
@@ -28,7 +28,7 @@ pub(crate) struct RowLocks {
     /// Units for which it has announced itself.
     units: SmallVec<[UnitId; 4]>,
     /// The lock that forbade its last change.
-    obstacle: Option<(What, LockMode)>,
+    obstacle: Option<(LockTarget, LockMode)>,
 }
 
 impl RowLocks {
@@ -43,18 +43,21 @@ impl RowLocks {
     }
 }
 
-impl What {
+impl LockTarget {
     /// The lock manager's name of a row.
-    pub(crate) fn row(unit: UnitId, row: RowName<'_>) -> What {
+    pub(crate) fn row(unit: UnitId, row: RowName<'_>) -> LockTarget {
         match row {
-            RowName::Rid(rid) => {
-                What::Rid { unit: unit.0, file: rid.page.file, page: rid.page.page, slot: rid.slot }
-            }
+            RowName::Rid(rid) => LockTarget::Rid {
+                unit: unit.0,
+                file: rid.page.file,
+                page: rid.page.page,
+                slot: rid.slot,
+            },
             RowName::Key(key) => {
                 let hash = hash_of(key);
-                What::Key { unit: unit.0, hash: if hash == END { 0 } else { hash } }
+                LockTarget::Key { unit: unit.0, hash: if hash == END { 0 } else { hash } }
             }
-            RowName::End => What::Key { unit: unit.0, hash: END },
+            RowName::End => LockTarget::Key { unit: unit.0, hash: END },
         }
     }
 }
@@ -81,7 +84,7 @@ impl Txn {
         row: RowName<'_>,
         mode: LockMode,
         wait: bool,
-        until: Until,
+        until: LockDuration,
     ) -> Result<Grant, TxnError> {
         if !self.rows.units.contains(&unit) {
             self.database().lockers().add(unit);
@@ -110,7 +113,7 @@ impl Txn {
     /// A row that [`Txn::lock_row`] has locked stays locked to the end of the transaction.
     pub fn keep_row(&mut self, unit: UnitId, row: RowName<'_>) {
         let r = self.row_resource(unit, row);
-        self.locks.held_until(&r, Until::Transaction);
+        self.locks.held_until(&r, LockDuration::Transaction);
     }
 
     /// Gives a row back for which [`Txn::lock_row`] has said [`Grant::New`], unless another part of
@@ -147,7 +150,7 @@ impl Txn {
         let r = self.row_resource(unit, row);
         let before = self.locks.mode_of(&r);
         let args = self.wait_args();
-        self.locks.lock_until(r, LockMode::X, args, Until::GivenBack)?;
+        self.locks.lock_until(r, LockMode::X, args, LockDuration::GivenBack)?;
         if before.is_none() {
             self.locks.unlock_taken(&r);
         }
@@ -155,11 +158,11 @@ impl Txn {
     }
 
     fn row_resource(&self, unit: UnitId, row: RowName<'_>) -> Resource {
-        Resource { db: self.database().id(), what: What::row(unit, row) }
+        Resource { db: self.database().id(), what: LockTarget::row(unit, row) }
     }
 
     /// Whether another transaction's lock forbids `mode`. Remembers it for [`Txn::wait_for_lock`].
-    pub(crate) fn is_forbidden(&mut self, what: What, mode: LockMode) -> bool {
+    pub(crate) fn is_forbidden(&mut self, what: LockTarget, mode: LockMode) -> bool {
         let r = Resource { db: self.database().id(), what };
         let forbidden = self.locks.manager().conflicts(self.locks.id(), r, mode);
         if forbidden {
@@ -170,7 +173,7 @@ impl Txn {
 
     /// A new key divides the gap below `next`. If the gap is this transaction's, both parts must
     /// stay so; false when the part below the new key cannot be had at once.
-    pub(crate) fn inherits_gap(&mut self, next: What, key: What) -> bool {
+    pub(crate) fn inherits_gap(&mut self, next: LockTarget, key: LockTarget) -> bool {
         let db = self.database().id();
         let next = Resource { db, what: next };
         if !self.locks.mode_of(&next).is_some_and(LockMode::holds_gap) {

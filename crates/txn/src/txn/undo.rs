@@ -7,7 +7,7 @@ use super::{Savepoint, Txn, time_bytes};
 use crate::error::TxnError;
 use crate::undo_ahead::UndoAhead;
 use access::undo_record;
-use pages::{PageError, RecordBuilder, RecordKind, RecordSink, RecordView, Undoing};
+use pages::{PageError, RecordBuilder, RecordKind, RecordSink, RecordView, UndoingThread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wal::Lsn;
 
@@ -43,7 +43,7 @@ impl Txn {
 
     /// Walks the chain back from the newest record, undoing, until `stop`.
     fn undo_until(&mut self, stop: Lsn) -> Result<(), TxnError> {
-        let _undoing = Undoing::begin();
+        let _undoing = UndoingThread::begin();
         let mut at = self.log_state().last;
         let mut bytes = Vec::new();
         let mut ahead = UndoAhead::default();

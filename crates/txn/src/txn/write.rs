@@ -1,8 +1,8 @@
 //! What a transaction writes: its records into the log, and what access methods ask of the one who
 //! writes rows.
 
-use super::{Newest, Txn};
-use crate::locks::{LockMode, What};
+use super::{NewestRecord, Txn};
+use crate::locks::{LockMode, LockTarget};
 use crate::sink::append_at_any_cost;
 use access::{RowName, Writer};
 use pages::{PageError, PageId, RecordBuilder, RecordSink, RowHeader, TxnId, UnitId};
@@ -61,7 +61,7 @@ impl RecordSink for Txn {
         l.last = lsn;
         l.records += 1;
         l.bytes += u64::from(len);
-        self.newest = Newest { lsn, reserved: l.reserved };
+        self.newest = NewestRecord { lsn, reserved: l.reserved };
         drop(l);
         if let Some(update) = rec.large_update() {
             self.latest.note(lsn, update);
@@ -102,12 +102,12 @@ impl Writer for Txn {
     }
 
     fn row_locked(&mut self, unit: UnitId, row: RowName<'_>) -> bool {
-        self.is_forbidden(What::row(unit, row), LockMode::X)
+        self.is_forbidden(LockTarget::row(unit, row), LockMode::X)
     }
 
     fn gap_locked(&mut self, unit: UnitId, key: &[u8], next: RowName<'_>) -> bool {
-        let next = What::row(unit, next);
+        let next = LockTarget::row(unit, next);
         self.is_forbidden(next, LockMode::RangeIN)
-            || !self.inherits_gap(next, What::row(unit, RowName::Key(key)))
+            || !self.inherits_gap(next, LockTarget::row(unit, RowName::Key(key)))
     }
 }

@@ -17,7 +17,7 @@ const FEW: usize = 64;
 
 /// A transaction that has written.
 #[derive(Debug)]
-pub(crate) struct Active {
+pub(crate) struct ActiveTxn {
     pub id: TxnId,
     /// A bound from below of the LSN of its first record, and of those of all that began later.
     pub hold: Lsn,
@@ -28,27 +28,27 @@ pub(crate) struct Active {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct RunningEntry {
     id: TxnId,
-    active: Option<Active>,
+    active: Option<ActiveTxn>,
 }
 
 /// The list.
 #[derive(Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct RunningTxns {
     /// Ascending by id. The first, the second and the last are no gaps.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<RunningEntry>,
     gaps: usize,
 }
 
-impl Running {
+impl RunningTxns {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.entries.len() - self.gaps
     }
 
     /// The oldest.
-    pub fn first(&self) -> Option<&Active> {
+    pub fn first(&self) -> Option<&ActiveTxn> {
         self.entries.front().and_then(|e| e.active.as_ref())
     }
 
@@ -58,24 +58,24 @@ impl Running {
     }
 
     /// All, oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Active> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &ActiveTxn> {
         self.entries.iter().filter_map(|e| e.active.as_ref())
     }
 
     /// One begins: its id and its hold are the largest.
-    pub fn push(&mut self, active: Active) {
+    pub fn push(&mut self, active: ActiveTxn) {
         debug_assert!(self.entries.back().is_none_or(|e| e.id < active.id), "ids ascend");
         debug_assert!(
             self.iter().next_back().is_none_or(|a| a.hold <= active.hold),
             "holds ascend"
         );
-        self.entries.push_back(Entry { id: active.id, active: Some(active) });
+        self.entries.push_back(RunningEntry { id: active.id, active: Some(active) });
     }
 
     /// Recovery: one comes back at its place. Holds go down where they have to, to ascend.
-    pub fn insert(&mut self, active: Active) {
+    pub fn insert(&mut self, active: ActiveTxn) {
         let at = self.entries.partition_point(|e| e.id < active.id);
-        self.entries.insert(at, Entry { id: active.id, active: Some(active) });
+        self.entries.insert(at, RunningEntry { id: active.id, active: Some(active) });
         let mut least = Lsn::MAX;
         for active in self.entries.iter_mut().rev().filter_map(|e| e.active.as_mut()) {
             least = least.min(active.hold);
@@ -91,13 +91,13 @@ impl Running {
     }
 
     /// One of them.
-    pub fn get_mut(&mut self, id: TxnId) -> Option<&mut Active> {
+    pub fn get_mut(&mut self, id: TxnId) -> Option<&mut ActiveTxn> {
         let at = self.position(id)?;
         self.entries[at].active.as_mut()
     }
 
     /// One ends.
-    pub fn remove(&mut self, id: TxnId) -> Option<Active> {
+    pub fn remove(&mut self, id: TxnId) -> Option<ActiveTxn> {
         let at = self.position(id)?;
         let gone = self.entries[at].active.take()?;
         self.gaps += 1;
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use std::time::SystemTime;
 
-    fn active(id: u64, hold: u32) -> Active {
+    fn active(id: u64, hold: u32) -> ActiveTxn {
         let owner = OwnerId(1);
         let shared = Arc::new(TxnShared {
             id: TxnId(id),
@@ -145,14 +145,14 @@ mod tests {
             log: Default::default(),
         });
         let hold = Lsn { vlf: 1, block: hold, slot: 1 };
-        Active { id: TxnId(id), hold, owner, waited: false, shared }
+        ActiveTxn { id: TxnId(id), hold, owner, waited: false, shared }
     }
 
     #[test]
     fn agrees_with_a_sorted_list() {
         let mut rng = fastrand::Rng::with_seed(3);
         for most in [2usize, 5, 300] {
-            let (mut running, mut model, mut next) = (Running::default(), Vec::new(), 0u64);
+            let (mut running, mut model, mut next) = (RunningTxns::default(), Vec::new(), 0u64);
             for _ in 0..20_000 {
                 if model.len() < most && rng.bool() {
                     next += 1 + rng.u64(..3);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn holds_ascend_whatever_comes_back() {
-        let mut running = Running::default();
+        let mut running = RunningTxns::default();
         for (id, hold) in [(7, 20), (3, 30), (9, 10), (5, 40)] {
             running.insert(active(id, hold));
         }

@@ -7,13 +7,14 @@ use ringwood_txn as txn;
 use std::sync::Arc;
 
 use crate::support::chain::{
-    Copy, Rig, Taken, check, devices, format, restore_to, restore_with_crashes, spec, target,
+    RestoredCopy, Rig, TakenBackup, check, devices, format, restore_to, restore_with_crashes, spec,
+    target,
 };
 use crate::support::*;
 use sim::{Fault, OpKind, SimDisk};
 use txn::backup::{
-    BackupError, BackupSpec, Existing, MediaSet, SetKind, Step, backup_closed_log, mark_restoring,
-    verify,
+    BackupError, BackupSpec, ExistingSets, MediaSet, RestoreNext, SetKind, backup_closed_log,
+    mark_restoring, verify,
 };
 use txn::{LogReuseWait, RecoveryModel, TxnError};
 
@@ -25,8 +26,8 @@ fn a_full_backup_under_load_is_the_database_at_its_end() {
         let taken = rig.backup(SetKind::Full, &["bak/full.bak"]).unwrap();
         let model = rig.now.clone();
         rig.work(200).unwrap();
-        let copy = Copy { background, ..Copy::new(&rig.disk, "copy") };
-        copy.step(&taken, None, Step::Last).unwrap();
+        let copy = RestoredCopy { background, ..RestoredCopy::new(&rig.disk, "copy") };
+        copy.step(&taken, None, RestoreNext::Last).unwrap();
         let db = copy.recover().unwrap();
         assert!(db.recovery_report().rolled_back > 0, "transactions were open");
         check(&db, &model).unwrap();
@@ -50,7 +51,7 @@ fn the_log_waits_for_its_backup() {
     rig.quiet();
     rig.db.checkpoint().unwrap();
     assert_eq!(rig.db.log_reuse_wait(), LogReuseWait::LogBackup);
-    // It goes on waiting when the database is opened anew.
+    // It goes on waiting when the database is opened again.
     rig.db.close().unwrap();
     rig.db = open(env(Arc::new(rig.disk.clone()), 600, false), support::chain::options()).unwrap();
     rig.table = Table::open(&rig.db).unwrap();
@@ -95,7 +96,7 @@ fn simple_during_a_log_backup_ends_the_chain() {
     assert!(db.log().space().used < before, "the checkpoint has truncated the log");
 }
 
-/// A chain that begins anew under a log backup of the one before is not moved by it.
+/// A chain that begins again under a log backup of the one before is not moved by it.
 #[test]
 fn a_log_backup_does_not_move_a_chain_that_it_did_not_begin_with() {
     let mut rig = Rig::new(7, false);
@@ -155,7 +156,7 @@ fn point_in_time(seed: u64) {
     let mut rig = Rig::new(seed, seed % 4 == 3);
     rig.work(150).unwrap();
     let mut fulls = vec![rig.backup(SetKind::Full, &["full0.bak", "full1.bak"]).unwrap()];
-    let mut diffs: Vec<Taken> = Vec::new();
+    let mut diffs: Vec<TakenBackup> = Vec::new();
     let mut logs = Vec::new();
     for i in 0..6 {
         let steps = rig.rng.u32(50..700);
@@ -190,7 +191,7 @@ fn point_in_time(seed: u64) {
         chain.extend(diff.filter(|_| rig.rng.bool()).cloned());
         let from = chain.last().unwrap().done.end.last_lsn;
         chain.extend(logs.iter().filter(|l| l.done.end.last_lsn >= from).cloned());
-        let copy = Copy::new(&rig.disk, &format!("copy{n}"));
+        let copy = RestoredCopy::new(&rig.disk, &format!("copy{n}"));
         let db = restore_to(&copy, &chain, stop)
             .unwrap_or_else(|e| panic!("seed {seed}, point {n}: {e}"));
         check(&db, &model)
@@ -219,10 +220,10 @@ fn a_lost_database_comes_back_from_its_tail() {
     let done =
         backup_closed_log(&disk, path, &devices(&disk, &files), &tail, &mut |_| true).unwrap();
     assert_eq!(done.header.first_lsn, log.done.end.last_lsn);
-    let tail = Taken { files, position: 1, done };
-    let copy = Copy::new(&disk, "back");
+    let tail = TakenBackup { files, position: 1, done };
+    let copy = RestoredCopy::new(&disk, "back");
     for taken in [&full, &log, &tail] {
-        copy.step(taken, None, Step::More).unwrap();
+        copy.step(taken, None, RestoreNext::More).unwrap();
     }
     let db = copy.recover().unwrap();
     check(&db, &rig.now).unwrap();
@@ -241,7 +242,7 @@ fn recovery_forks_are_told_apart() {
     let log = rig.backup(SetKind::Log, &["log.trn"]).unwrap();
     rig.work(200).unwrap();
     let late = rig.backup(SetKind::Log, &["late.trn"]).unwrap();
-    let copy = Copy::new(&rig.disk, "fork");
+    let copy = RestoredCopy::new(&rig.disk, "fork");
     let db = restore_to(&copy, &[full.clone(), log.clone()], stop).unwrap();
     let table = check(&db, &at_stop).unwrap();
     let mut fork = Rig { db, table, now: at_stop, disk: rig.disk.clone(), ..Rig::new(9, false) };
@@ -249,28 +250,34 @@ fn recovery_forks_are_told_apart() {
     let new = fork.backup(SetKind::Log, &["new.trn"]).unwrap();
     assert_eq!(new.done.header.fork_lsn, new.done.header.first_lsn);
     let wanted = fork.now.clone();
-    let again = Copy::new(&rig.disk, "again");
-    again.step(&full, None, Step::More).unwrap();
-    assert!(matches!(again.step(&new, None, Step::More), Err(BackupError::TooRecent { .. })));
-    assert!(matches!(again.step(&late, None, Step::More), Err(BackupError::TooRecent { .. })));
-    again.step(&log, Some(stop), Step::More).unwrap();
+    let again = RestoredCopy::new(&rig.disk, "again");
+    again.step(&full, None, RestoreNext::More).unwrap();
+    assert!(matches!(
+        again.step(&new, None, RestoreNext::More),
+        Err(BackupError::TooRecent { .. })
+    ));
+    assert!(matches!(
+        again.step(&late, None, RestoreNext::More),
+        Err(BackupError::TooRecent { .. })
+    ));
+    again.step(&log, Some(stop), RestoreNext::More).unwrap();
     assert!(
-        matches!(again.step(&late, None, Step::More), Err(BackupError::OtherFork)),
+        matches!(again.step(&late, None, RestoreNext::More), Err(BackupError::OtherFork)),
         "cut before"
     );
-    assert!(matches!(again.step(&log, None, Step::More), Err(BackupError::OtherFork)));
-    again.step(&new, None, Step::Last).unwrap();
+    assert!(matches!(again.step(&log, None, RestoreNext::More), Err(BackupError::OtherFork)));
+    again.step(&new, None, RestoreNext::Last).unwrap();
     check(&again.recover().unwrap(), &wanted).unwrap();
     assert!(
-        matches!(again.step(&new, None, Step::More), Err(BackupError::NotReady)),
+        matches!(again.step(&new, None, RestoreNext::More), Err(BackupError::NotReady)),
         "it is recovered"
     );
     // Beyond the fork the new chain does not fit.
-    let other = Copy::new(&rig.disk, "other");
+    let other = RestoredCopy::new(&rig.disk, "other");
     for taken in [&full, &log] {
-        other.step(taken, None, Step::More).unwrap();
+        other.step(taken, None, RestoreNext::More).unwrap();
     }
-    assert!(matches!(other.step(&new, None, Step::More), Err(BackupError::OtherFork)));
+    assert!(matches!(other.step(&new, None, RestoreNext::More), Err(BackupError::OtherFork)));
 }
 
 #[test]
@@ -284,29 +291,32 @@ fn the_order_of_a_chain_is_checked() {
     rig.work(100).unwrap();
     let diff = rig.backup(SetKind::Differential, &["b.bak"]).unwrap();
     assert_eq!(diff.position, 2, "behind the full backup");
-    let copy = Copy::new(&rig.disk, "copy");
+    let copy = RestoredCopy::new(&rig.disk, "copy");
     assert!(
-        matches!(copy.step(&log, None, Step::More), Err(BackupError::NoLog)),
+        matches!(copy.step(&log, None, RestoreNext::More), Err(BackupError::NoLog)),
         "nothing restored yet"
     );
-    copy.step(&first, None, Step::More).unwrap();
-    assert!(matches!(copy.step(&diff, None, Step::More), Err(BackupError::OtherBase)));
-    copy.step(&log, None, Step::More).unwrap();
-    let new = Copy::new(&rig.disk, "new");
-    new.step(&second, None, Step::More).unwrap();
-    assert!(matches!(new.step(&log, None, Step::More), Err(BackupError::TooEarly { .. })));
-    assert!(matches!(new.step(&log, Some(1), Step::More), Err(BackupError::TooEarly { .. })));
-    new.step(&diff, None, Step::More).unwrap();
+    copy.step(&first, None, RestoreNext::More).unwrap();
+    assert!(matches!(copy.step(&diff, None, RestoreNext::More), Err(BackupError::OtherBase)));
+    copy.step(&log, None, RestoreNext::More).unwrap();
+    let new = RestoredCopy::new(&rig.disk, "new");
+    new.step(&second, None, RestoreNext::More).unwrap();
+    assert!(matches!(new.step(&log, None, RestoreNext::More), Err(BackupError::TooEarly { .. })));
+    assert!(matches!(
+        new.step(&log, Some(1), RestoreNext::More),
+        Err(BackupError::TooEarly { .. })
+    ));
+    new.step(&diff, None, RestoreNext::More).unwrap();
     check(&new.recover().unwrap(), &rig.now).unwrap();
     // Another database's log.
     let mut foreign = Rig { disk: rig.disk.clone(), ..Rig::new(77, false) };
     foreign.work(50).unwrap();
     let alien = foreign.backup_as(&["alien.bak"], &spec(SetKind::Full)).unwrap();
-    let third = Copy::new(&rig.disk, "third");
-    third.step(&alien, None, Step::More).unwrap();
+    let third = RestoredCopy::new(&rig.disk, "third");
+    third.step(&alien, None, RestoreNext::More).unwrap();
     // Both were made with the same identity, so that alone does not tell them apart; the fork and
     // the LSNs do.
-    assert!(third.step(&log, None, Step::More).is_err());
+    assert!(third.step(&log, None, RestoreNext::More).is_err());
 }
 
 #[test]
@@ -323,10 +333,10 @@ fn a_tail_backup_leaves_the_database_restoring() {
     let done =
         backup_closed_log(&disk, path, &devices(&disk, &files), &tail, &mut |_| true).unwrap();
     mark_restoring(&disk, &Default::default(), path).unwrap();
-    let tail = Taken { files, position: 1, done };
-    let copy = Copy::new(&disk, "copy");
-    copy.step(&full, None, Step::More).unwrap();
-    copy.step(&tail, None, Step::More).unwrap();
+    let tail = TakenBackup { files, position: 1, done };
+    let copy = RestoredCopy::new(&disk, "copy");
+    copy.step(&full, None, RestoreNext::More).unwrap();
+    copy.step(&tail, None, RestoreNext::More).unwrap();
     let db = copy.recover().unwrap();
     let table = check(&db, &rig.now).unwrap();
     // The copy works on, and its log goes back to where the tail was taken: the roles have changed.
@@ -338,8 +348,8 @@ fn a_tail_backup_leaves_the_database_restoring() {
     let mut origin = target("db");
     origin.files = vec![(1, PRIMARY.into()), (2, "db/test2.ndf".into())];
     origin.log_path = LOG.into();
-    let origin = Copy { disk: disk.clone(), target: origin, background: false };
-    origin.step(&back, None, Step::More).unwrap();
+    let origin = RestoredCopy { disk: disk.clone(), target: origin, background: false };
+    origin.step(&back, None, RestoreNext::More).unwrap();
     check(&origin.recover().unwrap(), &other.now).unwrap();
 }
 
@@ -367,11 +377,11 @@ fn failing_devices_harm_nobody() {
         }
     }
     assert_eq!(rig.db.backup_state(), before, "neither chain nor base has moved");
-    let copy = Copy::new(&rig.disk, "copy");
-    copy.step(&good, None, Step::More).unwrap();
+    let copy = RestoredCopy::new(&rig.disk, "copy");
+    copy.step(&good, None, RestoreNext::More).unwrap();
     let log = rig.backup(SetKind::Log, &["good.bak"]).unwrap();
     assert_eq!(log.position, 2);
-    copy.step(&log, None, Step::Last).unwrap();
+    copy.step(&log, None, RestoreNext::Last).unwrap();
     check(&copy.recover().unwrap(), &rig.now).unwrap();
     let missing = devices(&rig.disk, &["none.bak".to_string()]);
     assert!(matches!(MediaSet::open(&missing, false), Err(BackupError::Open { .. })));
@@ -399,8 +409,8 @@ fn a_stripe_that_fails_at_the_end_leaves_none_behind() {
             }
         }
         let full = rig.backup(SetKind::Full, &stripes).unwrap();
-        let copy = Copy { background, ..Copy::new(&rig.disk, "copy") };
-        copy.step(&full, None, Step::Last).unwrap();
+        let copy = RestoredCopy { background, ..RestoredCopy::new(&rig.disk, "copy") };
+        copy.step(&full, None, RestoreNext::Last).unwrap();
         check(&copy.recover().unwrap(), &rig.now).unwrap();
     }
 }
@@ -423,17 +433,17 @@ fn media_sets_and_their_families() {
     ));
     let log = rig.backup(SetKind::Log, &["b.bak", "c.bak", "a.bak"]).unwrap();
     assert_eq!(log.position, 2);
-    let copy = Copy::new(&rig.disk, "copy");
-    copy.step(&full, None, Step::More).unwrap();
-    copy.step(&log, None, Step::Last).unwrap();
+    let copy = RestoredCopy::new(&rig.disk, "copy");
+    copy.step(&full, None, RestoreNext::More).unwrap();
+    copy.step(&log, None, RestoreNext::Last).unwrap();
     check(&copy.recover().unwrap(), &rig.now).unwrap();
-    let over = BackupSpec { existing: Existing::Overwrite, ..spec(SetKind::Log) };
+    let over = BackupSpec { existing: ExistingSets::Overwrite, ..spec(SetKind::Log) };
     assert_eq!(rig.backup_as(&["a.bak"], &over).unwrap().position, 1);
     let file =
         disk::Disk::open(&rig.disk, std::path::Path::new("text"), disk::OpenMode::Create).unwrap();
     file.write_at(0, &disk::AlignedBuf::from_slice(&[b'x'; 8192])).unwrap();
     drop(file);
-    for existing in [Existing::Append, Existing::Overwrite] {
+    for existing in [ExistingSets::Append, ExistingSets::Overwrite] {
         let refused = rig.backup_as(&["text"], &BackupSpec { existing, ..spec(SetKind::Log) });
         assert!(matches!(refused, Err(BackupError::NotBackup { .. })));
     }
@@ -466,15 +476,16 @@ fn damaged_backups_are_refused() {
             };
             disk.rot(path, at).unwrap();
         }
-        let copy = Copy::new(&disk, "copy");
+        let copy = RestoredCopy::new(&disk, "copy");
         let files = vec!["a.bak".to_string()];
         let verified = |at: u16| {
             let mut media = MediaSet::open(&devices(&disk, &files), false)?;
             verify(&mut media, at, &mut |_| true).map(drop)
         };
         let (good_full, good_log) = (verified(1), verified(2));
-        let restored =
-            copy.step(&full, None, Step::More).and_then(|_| copy.step(&log, None, Step::Last));
+        let restored = copy
+            .step(&full, None, RestoreNext::More)
+            .and_then(|_| copy.step(&log, None, RestoreNext::Last));
         match restored {
             Ok(_) => {
                 fine += 1;
@@ -523,8 +534,8 @@ fn backups_of_earlier_versions_are_refused() {
     bytes[at + 60..at + 64].copy_from_slice(&crc.to_le_bytes());
     file.write_durable(at as u64, &[&bytes[at..at + 4096]]).unwrap();
     drop(file);
-    let error = Copy::new(&rig.disk, "copy")
-        .step(&taken, None, Step::Last)
+    let error = RestoredCopy::new(&rig.disk, "copy")
+        .step(&taken, None, RestoreNext::Last)
         .expect_err("it is of an earlier version");
     assert!(matches!(error, BackupError::Version { found: 3, known: 4, .. }), "{error}");
     assert_eq!(error.number(), 3169);

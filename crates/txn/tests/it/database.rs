@@ -12,8 +12,8 @@ use crate::support::*;
 use pages::UnitId;
 use sim::{Fault, OpKind, SimDisk};
 use txn::{
-    Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Pace, RecoveryModel,
-    Status, TxnError,
+    BackgroundPace, Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait,
+    RecoveryModel, Status, TxnError,
 };
 use wal::{Growth, GrowthEvent, LogOptions};
 
@@ -43,7 +43,7 @@ fn put(
     d: Durability,
 ) -> Result<(), TxnError> {
     let mut t = db.begin(51)?;
-    assert_eq!(table.insert(&mut t, id, payload)?, Tried::Done);
+    assert_eq!(table.insert(&mut t, id, payload)?, TriedChange::Done);
     t.commit(d).map(drop)
 }
 
@@ -210,7 +210,7 @@ fn a_small_log_in_simple_recycles_for_ever() {
     for i in 0..3000u32 {
         let mut t = db.begin(51).unwrap();
         let tried = table.update(&mut t, 1, &i.to_be_bytes().repeat(200));
-        assert_eq!(tried.unwrap_or_else(|e| panic!("round {i}: {e}")), Tried::Done);
+        assert_eq!(tried.unwrap_or_else(|e| panic!("round {i}: {e}")), TriedChange::Done);
         t.commit(Durability::Full).unwrap();
         db.throttle();
     }
@@ -319,7 +319,7 @@ fn waiters_are_woken_when_the_database_dies() {
 fn background_checkpoints_follow_the_volume() {
     let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(3));
     let mut env = env(disk, 1000, true);
-    env.pace = Pace { checkpoint_bytes: 100 << 10, ..Pace::default() };
+    env.pace = BackgroundPace { checkpoint_bytes: 100 << 10, ..BackgroundPace::default() };
     let db = create(env, log_options(4 << 20, Growth::None, true), DbState::initial()).unwrap();
     let table = Table::create(&db).unwrap();
     let before = db.last_checkpoint().0;
@@ -339,7 +339,7 @@ fn background_checkpoints_follow_the_volume() {
 fn held_checkpoints_do_not_begin_by_themselves() {
     let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(3));
     let mut env = env(disk, 1000, true);
-    env.pace = Pace { checkpoint_bytes: 100 << 10, ..Pace::default() };
+    env.pace = BackgroundPace { checkpoint_bytes: 100 << 10, ..BackgroundPace::default() };
     let held = env.pace.checkpoints_held.clone();
     held.store(true, Ordering::Relaxed);
     let db = create(env, log_options(4 << 20, Growth::None, true), DbState::initial()).unwrap();
@@ -374,12 +374,12 @@ fn ghosts_of_before_a_restart_are_found_by_scans() {
     let table = Table::create(&db).unwrap();
     let mut t = db.begin(1).unwrap();
     for id in 0..500 {
-        assert_eq!(table.insert(&mut t, id, &[id as u8; 60]).unwrap(), Tried::Done);
+        assert_eq!(table.insert(&mut t, id, &[id as u8; 60]).unwrap(), TriedChange::Done);
     }
     t.commit(Durability::Full).unwrap();
     let mut t = db.begin(1).unwrap();
     for id in 0..400 {
-        assert_eq!(table.delete(&mut t, id).unwrap(), Tried::Done);
+        assert_eq!(table.delete(&mut t, id).unwrap(), TriedChange::Done);
     }
     t.commit(Durability::Full).unwrap();
     drop((table, db));
@@ -394,7 +394,7 @@ fn ghosts_of_before_a_restart_are_found_by_scans() {
     let reader = db.snapshot();
     assert_eq!(table.read_all(reader.mode()).unwrap().unwrap().len(), 100);
     let mut t = db.begin(1).unwrap();
-    assert_eq!(table.delete(&mut t, 450).unwrap(), Tried::Done);
+    assert_eq!(table.delete(&mut t, 450).unwrap(), TriedChange::Done);
     t.commit(Durability::Full).unwrap();
     assert!(db.clean_ghosts().unwrap() > 1000);
     assert!(ghosts() <= 2, "{}", ghosts());
@@ -432,7 +432,7 @@ fn undo_reads_neighbouring_pages_together() {
     t.commit(Durability::Full).unwrap();
     let mut busy = db.begin(51).unwrap();
     for id in 0..2000 {
-        assert_eq!(table.update(&mut busy, id, &[b'b'; 1000]).unwrap(), Tried::Done);
+        assert_eq!(table.update(&mut busy, id, &[b'b'; 1000]).unwrap(), TriedChange::Done);
     }
     db.checkpoint().unwrap();
     let (db, table) = reopen(&disk.crash(1)).unwrap();

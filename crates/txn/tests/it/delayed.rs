@@ -19,7 +19,7 @@ fn settings(window: LossWindow) -> DbState {
 }
 
 /// What one commit promised.
-struct Acknowledged {
+struct PromisedCommit {
     durable: bool,
     /// Bytes of its log records.
     bytes: u64,
@@ -31,7 +31,7 @@ fn work(
     disk: &SimDisk,
     seed: u64,
     window: LossWindow,
-    done: &mut Vec<Acknowledged>,
+    done: &mut Vec<PromisedCommit>,
 ) -> Result<(), TxnError> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let log = log_options(4 << 20, Growth::Bytes(1 << 20), false);
@@ -42,11 +42,11 @@ fn work(
     loop {
         let mut t = db.begin(51)?;
         let payload = vec![b'p'; rng.usize(8..2000)];
-        assert_eq!(table.insert(&mut t, done.len() as u64, &payload)?, Tried::Done);
+        assert_eq!(table.insert(&mut t, done.len() as u64, &payload)?, TriedChange::Done);
         let bytes = t.log_state().bytes;
         let wanted = if rng.u32(0..60) == 0 { Durability::Full } else { Durability::Delayed };
         let end = t.commit(wanted)?;
-        done.push(Acknowledged { durable: end.durable, bytes });
+        done.push(PromisedCommit { durable: end.durable, bytes });
         match rng.u32(0..200) {
             0 => db.checkpoint().map(drop)?,
             1 => {
@@ -115,7 +115,7 @@ fn clean_stop(seed: u64) {
                     let id = next.fetch_add(1, Ordering::Relaxed);
                     let one = || -> Result<(), TxnError> {
                         let mut t = db.begin(51 + session)?;
-                        assert_eq!(table.insert(&mut t, id, b"row")?, Tried::Done);
+                        assert_eq!(table.insert(&mut t, id, b"row")?, TriedChange::Done);
                         t.commit(Durability::Delayed).map(drop)
                     };
                     match one() {
@@ -166,7 +166,7 @@ fn commits_that_near_the_window_are_flushed_in_the_background() {
     let mut id = 0;
     let commit = |id: &mut u64| {
         let mut t = db.begin(51).unwrap();
-        assert_eq!(table.insert(&mut t, *id, &[b'p'; 500]).unwrap(), Tried::Done);
+        assert_eq!(table.insert(&mut t, *id, &[b'p'; 500]).unwrap(), TriedChange::Done);
         *id += 1;
         t.commit(Durability::Delayed).unwrap().lsn
     };
@@ -201,7 +201,7 @@ fn fill(sessions: u64, window_kb: u32) -> u64 {
                 for i in 0..800 {
                     let mut t = db.begin(51 + session as u32).unwrap();
                     let id = i * sessions + session;
-                    assert_eq!(table.insert(&mut t, id, &[b'p'; 700]).unwrap(), Tried::Done);
+                    assert_eq!(table.insert(&mut t, id, &[b'p'; 700]).unwrap(), TriedChange::Done);
                     assert!(!t.commit(Durability::Delayed).unwrap().durable);
                     most.fetch_max(db.log().not_durable(), Ordering::Relaxed);
                 }

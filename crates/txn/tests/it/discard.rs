@@ -14,7 +14,7 @@ use sim::SimDisk;
 use wal::Growth;
 
 /// Values by key.
-type Rows = BTreeMap<u64, Vec<u8>>;
+type KeyedRows = BTreeMap<u64, Vec<u8>>;
 
 /// Rows (key, pointer to a large value) in a tree, the values, the list.
 struct Values {
@@ -81,7 +81,7 @@ impl Values {
         Ok(())
     }
 
-    fn all(&self) -> Result<(Rows, Vec<LobPointer>), TxnError> {
+    fn all(&self) -> Result<(KeyedRows, Vec<LobPointer>), TxnError> {
         let (mut rows, mut pointers, mut batch) = (BTreeMap::new(), Vec::new(), RowBatch::new());
         let mut cursor = self.rows.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
         while cursor.next_batch(ReadMode::Dirty, &mut batch)? {
@@ -229,7 +229,12 @@ fn a_dropped_space_takes_its_entries_along() {
 
 /// What a crash run does until the disk dies; the model has what was acknowledged, and what may or
 /// may not be there.
-fn work(db: &Arc<Database>, values: &Values, seed: u64, model: &mut Model) -> Result<(), TxnError> {
+fn work(
+    db: &Arc<Database>,
+    values: &Values,
+    seed: u64,
+    model: &mut KnownRows,
+) -> Result<(), TxnError> {
     let mut rng = fastrand::Rng::with_seed(seed);
     for round in 0..40 {
         let mut t = db.begin(1)?;
@@ -262,9 +267,9 @@ fn work(db: &Arc<Database>, values: &Values, seed: u64, model: &mut Model) -> Re
 }
 
 #[derive(Default)]
-struct Model {
-    sure: Rows,
-    maybe: Option<Rows>,
+struct KnownRows {
+    sure: KeyedRows,
+    maybe: Option<KeyedRows>,
 }
 
 fn crash_run(seed: u64) -> Result<bool, String> {
@@ -275,7 +280,7 @@ fn crash_run(seed: u64) -> Result<bool, String> {
     db.checkpoint().map_err(text)?;
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
     disk.crash_at(disk.io_count() + rng.u64(1..140));
-    let mut model = Model::default();
+    let mut model = KnownRows::default();
     let crashed = work(&db, &values, seed, &mut model).is_err();
     drop((values, db));
     let mut disk = disk.crash(seed);
@@ -304,7 +309,7 @@ fn crash_run(seed: u64) -> Result<bool, String> {
     if !faults.is_empty() || values.used(&db) != live + maps {
         return Err(format!("seed {seed}: {} pages for {live}: {faults:?}", values.used(&db)));
     }
-    let mut after = Model { sure: rows, maybe: None };
+    let mut after = KnownRows { sure: rows, maybe: None };
     work(&db, &values, seed + 1, &mut after).map_err(text)?;
     let faults = values.faults(&db).map_err(text)?;
     if faults.is_empty() { Ok(crashed) } else { Err(format!("seed {seed}, later: {faults:?}")) }

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::support::{Model, Table, Tried, create, difference, env, log_options, open};
+use crate::support::{Model, Table, TriedChange, create, difference, env, log_options, open};
 use disk::Sectors;
 use ringwood_txn::{
     Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Status, Txn,
@@ -26,7 +26,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// A transaction's rows before and after it, and what is known of its end.
-struct Change {
+struct TxnChange {
     before: Model,
     after: Model,
     /// Some: it has ended, committed or not, and that was acknowledged as durable (or cannot be
@@ -36,12 +36,12 @@ struct Change {
     in_doubt: bool,
 }
 
-struct Run {
+struct FullLogRun {
     rng: fastrand::Rng,
     disk: SimDisk,
     db: Arc<Database>,
     table: Table,
-    changes: Vec<Change>,
+    changes: Vec<TxnChange>,
     log_size: u64,
 }
 
@@ -89,11 +89,11 @@ fn change_row(
 fn settled(
     txn: &mut Txn,
     mark: &ringwood_txn::Savepoint,
-    tried: Result<Tried, TxnError>,
+    tried: Result<TriedChange, TxnError>,
 ) -> Result<(), TxnError> {
     match tried {
         Ok(tried) => {
-            assert_eq!(tried, Tried::Done);
+            assert_eq!(tried, TriedChange::Done);
             Ok(())
         }
         Err(e) => {
@@ -107,8 +107,8 @@ fn is_full(e: &TxnError) -> bool {
     e.kind() == ErrorKind::LogFull
 }
 
-impl Run {
-    fn new(seed: u64) -> (Run, LogOptions) {
+impl FullLogRun {
+    fn new(seed: u64) -> (FullLogRun, LogOptions) {
         let mut rng = fastrand::Rng::with_seed(seed);
         let align = if seed.is_multiple_of(2) { 512 } else { 4096 };
         let sectors = Sectors { logical: 512, physical: align };
@@ -122,7 +122,7 @@ impl Run {
             .expect("create");
         let table = Table::create(&db).expect("table");
         let log_size = db.log().space().size;
-        (Run { rng, disk, db, table, changes: Vec::new(), log_size }, options)
+        (FullLogRun { rng, disk, db, table, changes: Vec::new(), log_size }, options)
     }
 
     /// Opens transactions with a few changes each, on rows that were there before and on new ones.
@@ -133,7 +133,7 @@ impl Run {
             for id in slot * ROWS..slot * ROWS + self.rng.u64(0..3) {
                 change_row(&mut self.rng, &self.table, &mut load, id, &mut before).expect("load");
             }
-            self.changes.push(Change {
+            self.changes.push(TxnChange {
                 after: before.clone(),
                 before,
                 ended: None,
@@ -192,7 +192,7 @@ impl Run {
             "{full}: open transactions hold the log"
         );
         assert_eq!(why, LogReuseWait::ActiveTransaction);
-        self.changes.push(Change { before: Model::new(), after, ended: None, in_doubt: false });
+        self.changes.push(TxnChange { before: Model::new(), after, ended: None, in_doubt: false });
         txn
     }
 
@@ -272,7 +272,7 @@ impl Run {
 
 /// Returns whether it crashed.
 fn run(seed: u64) -> bool {
-    let (mut run, options) = Run::new(seed);
+    let (mut run, options) = FullLogRun::new(seed);
     let count = run.rng.usize(1..=300);
     let mut open_txns = run.open_many(count);
     let filler = run.fill();
@@ -314,7 +314,7 @@ fn run(seed: u64) -> bool {
             .expect("room again");
     }
     txn.commit(Durability::Full).expect("commit");
-    run.changes.push(Change {
+    run.changes.push(TxnChange {
         before: Model::new(),
         after: rows,
         ended: Some(true),
@@ -344,7 +344,7 @@ fn sessions_that_end_together_on_a_full_log() {
         let mut open_txns = Vec::new();
         for id in 0..96 {
             let mut txn = db.begin(51).expect("begin");
-            assert_eq!(table.insert(&mut txn, id, b"open").expect("room"), Tried::Done);
+            assert_eq!(table.insert(&mut txn, id, b"open").expect("room"), TriedChange::Done);
             open_txns.push((id, txn));
         }
         let mut filler = db.begin(52).expect("begin");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::*;
 use pages::TxnId;
 use sim::{SimConfig, SimDisk};
-use txn::{Durability, LockMode, Status, TxnError, WaitArgs, What};
+use txn::{Durability, LockMode, LockTarget, Status, TxnError, WaitArgs};
 use wal::Growth;
 
 /// A row that is taken back is above all that stay.
@@ -25,7 +25,7 @@ fn made(disk: &SimDisk) -> Result<(Arc<txn::Database>, Table), TxnError> {
 }
 
 fn insert(table: &Table, t: &mut txn::Txn, id: u64) {
-    assert_eq!(table.insert(t, id, b"row").unwrap(), Tried::Done);
+    assert_eq!(table.insert(t, id, b"row").unwrap(), TriedChange::Done);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn each_is_a_transaction_of_its_own() {
     let mut ids = Vec::new();
     let mut owners = Vec::new();
     for id in 0..6 {
-        t.lock(What::Table(7), LockMode::IX).unwrap();
+        t.lock(LockTarget::Table(7), LockMode::IX).unwrap();
         insert(&table, &mut t, id);
         ids.push(t.id());
         owners.push(t.locks.id());
@@ -109,10 +109,13 @@ fn work(disk: &SimDisk, seed: u64, crash_at: u64, told: &mut u64) -> Result<(), 
     disk.crash_at(disk.io_count() + crash_at);
     let mut t = db.begin(51)?;
     loop {
-        assert_eq!(table.insert(&mut t, *told, &vec![b'i'; rng.usize(8..3000)])?, Tried::Done);
+        assert_eq!(
+            table.insert(&mut t, *told, &vec![b'i'; rng.usize(8..3000)])?,
+            TriedChange::Done
+        );
         if rng.bool() {
             let place = t.mark();
-            assert_eq!(table.insert(&mut t, TAKEN_BACK + *told, b"taken back")?, Tried::Done);
+            assert_eq!(table.insert(&mut t, TAKEN_BACK + *told, b"taken back")?, TriedChange::Done);
             t.rollback_to(&place)?;
         }
         if rng.u32(0..10) == 0 {

@@ -9,7 +9,7 @@ use crate::support::txn::{self, CreateSpec, Database, DbState, Env, TxnError};
 use crate::support::{self, Model, Table};
 use access::ReadMode;
 use disk::{Disk, DiskError};
-use pages::{FileGrowth, FileSpec, Home, PageError};
+use pages::{FileGrowth, FileSpec, InstanceHome, PageError};
 use sim::SimDisk;
 use wal::{Growth, LogOptions};
 
@@ -47,8 +47,13 @@ fn env(disk: &SimDisk, instance: u8, folder: &str, take: bool) -> Env {
     // As an instance's registry has them: what is recorded relative is below another folder each
     // time.
     let places = vec![(1, PRIMARY.into()), (3, "/db/test2.ndf".into())];
-    let home =
-        Home { instance: [instance; 16], folder: folder.into(), places, take, ..Home::default() };
+    let home = InstanceHome {
+        instance: [instance; 16],
+        folder: folder.into(),
+        places,
+        take,
+        ..InstanceHome::default()
+    };
     let plain = support::env(Arc::new(disk.clone()), 512, false);
     Env { home, ..plain }
 }

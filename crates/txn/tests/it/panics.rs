@@ -8,9 +8,10 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::support::panic_disk::{Doing, PanicDisk};
-use crate::support::{LOG, Table, Tried, create, env, log_options, open};
+use crate::support::{LOG, Table, TriedChange, create, env, log_options, open};
 use ringwood_txn::{
-    Database, DbState, Deferred, DelayedDurability, Durability, Env, Pace, Status, TxnError,
+    BackgroundPace, Database, DbState, Deferred, DelayedDurability, Durability, Env, Status,
+    TxnError,
 };
 use sim::SimDisk;
 use wal::{Growth, LogOptions, WaitKind, WaitSink};
@@ -36,7 +37,7 @@ impl Reports {
 }
 
 /// A database with sessions that work and wait.
-struct World {
+struct PanicWorld {
     disk: PanicDisk,
     sim: SimDisk,
     options: LogOptions,
@@ -50,7 +51,7 @@ struct World {
     next: Arc<AtomicU64>,
 }
 
-fn world(frames: u64, log: LogOptions, pace: Pace) -> World {
+fn world(frames: u64, log: LogOptions, pace: BackgroundPace) -> PanicWorld {
     let sim = SimDisk::new(9);
     let disk = PanicDisk::new(Arc::new(sim.clone()));
     let reports = Arc::new(Reports::default());
@@ -60,7 +61,7 @@ fn world(frames: u64, log: LogOptions, pace: Pace) -> World {
     let db = create(env, options.clone(), settings).unwrap();
     let table = Table::create(&db).unwrap();
     let (sessions, stop, hard) = (Vec::new(), Arc::default(), Arc::default());
-    World {
+    PanicWorld {
         disk,
         sim,
         options,
@@ -74,11 +75,11 @@ fn world(frames: u64, log: LogOptions, pace: Pace) -> World {
     }
 }
 
-fn usual() -> World {
-    world(3000, log_options(16 << 20, Growth::Bytes(16 << 20), true), Pace::default())
+fn usual() -> PanicWorld {
+    world(3000, log_options(16 << 20, Growth::Bytes(16 << 20), true), BackgroundPace::default())
 }
 
-impl World {
+impl PanicWorld {
     /// A session that does something until it gets an error; the thread gives the time of that.
     fn session(
         &mut self,
@@ -105,7 +106,7 @@ impl World {
         self.session(name, move || {
             let id = next.fetch_add(1, Ordering::Relaxed);
             let mut txn = db.begin(51)?;
-            assert_eq!(table.insert(&mut txn, id, &vec![b'r'; size])?, Tried::Done);
+            assert_eq!(table.insert(&mut txn, id, &vec![b'r'; size])?, TriedChange::Done);
             if txn.commit(durability)?.durable {
                 hard.lock().unwrap().push(id);
             }
@@ -119,7 +120,7 @@ impl World {
         (0..3).for_each(|n| self.writer(&format!("committer {n}"), 50, Durability::Full));
         self.writer("delayed", 50, Durability::Delayed);
         let mut idle = self.db.begin(60).unwrap();
-        assert_eq!(self.table.insert(&mut idle, 1 << 40, b"idle").unwrap(), Tried::Done);
+        assert_eq!(self.table.insert(&mut idle, 1 << 40, b"idle").unwrap(), TriedChange::Done);
         let (db, other, idle) = (self.db.clone(), idle.id(), Mutex::new(Some(idle)));
         self.session("waiter", move || {
             let txn = db.begin(61)?;
@@ -206,13 +207,13 @@ fn the_second_writer() {
 }
 
 /// A transaction that only writes.
-fn bulk(world: &mut World) {
+fn bulk(world: &mut PanicWorld) {
     let (db, table, next) = (world.db.clone(), world.table.clone(), world.next.clone());
     world.session("bulk", move || {
         let mut txn = db.begin(70)?;
         for _ in 0..3000 {
             let id = next.fetch_add(1, Ordering::Relaxed);
-            assert_eq!(table.insert(&mut txn, id, &[b'b'; 3500])?, Tried::Done);
+            assert_eq!(table.insert(&mut txn, id, &[b'b'; 3500])?, TriedChange::Done);
         }
         txn.rollback()
     });
@@ -221,7 +222,7 @@ fn bulk(world: &mut World) {
 #[test]
 fn the_thread_that_grows_the_log() {
     let mut world =
-        world(3000, log_options(2 << 20, Growth::Bytes(1 << 20), true), Pace::default());
+        world(3000, log_options(2 << 20, Growth::Bytes(1 << 20), true), BackgroundPace::default());
     world.usual_sessions();
     world.disk.arm("log grower", Doing::Zeros, LOG);
     bulk(&mut world);
@@ -233,7 +234,7 @@ fn the_thread_that_grows_the_log() {
 fn the_thread_that_seals_the_log() {
     let mut world = usual();
     let mut idle = world.db.begin(60).unwrap();
-    assert_eq!(world.table.insert(&mut idle, 1 << 40, b"idle").unwrap(), Tried::Done);
+    assert_eq!(world.table.insert(&mut idle, 1 << 40, b"idle").unwrap(), TriedChange::Done);
     world.disk.arm("log grower", Doing::Write, LOG);
     world.db.flush_log().unwrap();
     let db = world.db.clone();
@@ -252,8 +253,8 @@ fn the_thread_that_flushes_delayed_commits() {
     world.failed("a thread of the log has panicked");
 }
 
-fn often() -> Pace {
-    Pace { checkpoint_interval: Duration::from_millis(20), ..Pace::default() }
+fn often() -> BackgroundPace {
+    BackgroundPace { checkpoint_interval: Duration::from_millis(20), ..BackgroundPace::default() }
 }
 
 #[test]
@@ -285,7 +286,7 @@ fn the_checkpoint_writing_the_log() {
 #[test]
 fn the_lazy_writer() {
     let mut world =
-        world(200, log_options(16 << 20, Growth::Bytes(16 << 20), true), Pace::default());
+        world(200, log_options(16 << 20, Growth::Bytes(16 << 20), true), BackgroundPace::default());
     world.usual_sessions();
     world.disk.arm("lazy-writer", Doing::Write, "");
     bulk(&mut world);
@@ -300,7 +301,7 @@ fn the_thread_that_cleans_up() {
     world.usual_sessions();
     let (done, seen) = (Arc::new(AtomicBool::new(false)), Instant::now());
     let mut txn = world.db.begin(62).unwrap();
-    assert_eq!(world.table.insert(&mut txn, 1 << 41, b"deferred").unwrap(), Tried::Done);
+    assert_eq!(world.table.insert(&mut txn, 1 << 41, b"deferred").unwrap(), TriedChange::Done);
     txn.defer(Deferred {
         units: Vec::new(),
         work: Box::new(|_| panic!("injected: deferred work")),
@@ -330,10 +331,10 @@ fn the_thread_that_cleans_up() {
 #[test]
 fn a_session_that_reads() {
     let mut world =
-        world(100, log_options(16 << 20, Growth::Bytes(16 << 20), true), Pace::default());
+        world(100, log_options(16 << 20, Growth::Bytes(16 << 20), true), BackgroundPace::default());
     let mut txn = world.db.begin(62).unwrap();
     for id in 0..2000 {
-        assert_eq!(world.table.insert(&mut txn, id, &[b'x'; 2000]).unwrap(), Tried::Done);
+        assert_eq!(world.table.insert(&mut txn, id, &[b'x'; 2000]).unwrap(), TriedChange::Done);
     }
     txn.commit(Durability::Full).unwrap();
     world.disk.arm("reader", Doing::Read, "df");
@@ -352,7 +353,7 @@ fn a_session_that_reads() {
     let rows = world.table.read_all(world.db.snapshot().mode()).unwrap().unwrap();
     assert_eq!((rows.len(), rows[&3].len()), (2000, 2000), "its transaction was rolled back");
     let mut txn = world.db.begin(64).unwrap();
-    assert_eq!(world.table.update(&mut txn, 3, b"free").unwrap(), Tried::Done);
+    assert_eq!(world.table.update(&mut txn, 3, b"free").unwrap(), TriedChange::Done);
     txn.commit(Durability::Full).unwrap();
     assert_eq!(world.table.faults(&world.db).unwrap(), Vec::<String>::new());
     world.db.close().unwrap();

@@ -36,7 +36,7 @@ fn put(db: &Arc<Database>, table: &Table, ids: std::ops::Range<u64>, byte: u8) {
         let row = [byte; 300];
         let tried =
             if there { table.update(&mut t, id, &row) } else { table.insert(&mut t, id, &row) };
-        assert_eq!(tried.unwrap(), Tried::Done);
+        assert_eq!(tried.unwrap(), TriedChange::Done);
     }
     t.commit(Durability::Full).unwrap();
 }

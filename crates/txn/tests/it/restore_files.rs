@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::support::chain::{
-    Copy, Rig, Taken, check, devices, now_us, restore_to, restore_with_crashes,
+    RestoredCopy, Rig, TakenBackup, check, devices, now_us, restore_to, restore_with_crashes,
 };
 use crate::support::*;
 use disk::Disk;
-use ringwood_txn::backup::{BackupError, MediaSet, RollTo, SetKind, Step, restore_log};
+use ringwood_txn::backup::{BackupError, MediaSet, RestoreNext, RollTo, SetKind, restore_log};
 use ringwood_txn::{Database, Durability};
 use sim::{Fault, OpKind};
 
@@ -46,7 +46,7 @@ fn fill(rig: &mut Rig) {
     let mut txn = rig.db.begin(51).unwrap();
     for id in 1000..1100 {
         let payload = vec![b'a' + (id % 20) as u8; 2500];
-        assert_eq!(rig.table.insert(&mut txn, id, &payload).unwrap(), Tried::Done);
+        assert_eq!(rig.table.insert(&mut txn, id, &payload).unwrap(), TriedChange::Done);
         rig.now.insert(id, payload);
     }
     txn.commit(Durability::Full).unwrap();
@@ -54,9 +54,9 @@ fn fill(rig: &mut Rig) {
 }
 
 /// What there was at a moment: the time, the rows, the files.
-type Point = (u64, Model, Vec<(u16, String, u16)>);
+type RestorePoint = (u64, Model, Vec<(u16, String, u16)>);
 
-fn point(rig: &mut Rig, points: &mut Vec<Point>) {
+fn point(rig: &mut Rig, points: &mut Vec<RestorePoint>) {
     let (time, model) = rig.points.last().unwrap().clone();
     points.push((time.max(now_us()), model, files(&rig.db)));
     let now = now_us();
@@ -67,7 +67,7 @@ fn point(rig: &mut Rig, points: &mut Vec<Point>) {
 
 /// A chain of a full and two log backups. A file comes that rows go into, one comes and goes within
 /// a log backup, one comes in the first and goes in the second.
-fn chain(seed: u64) -> (Rig, Vec<Taken>, Vec<Point>) {
+fn chain(seed: u64) -> (Rig, Vec<TakenBackup>, Vec<RestorePoint>) {
     let mut rig = Rig::new(seed, false);
     let mut points = Vec::new();
     rig.work(150).unwrap();
@@ -100,10 +100,10 @@ fn chain(seed: u64) -> (Rig, Vec<Taken>, Vec<Point>) {
 #[test]
 fn a_chain_brings_its_files() {
     let (rig, chain, _) = chain(3);
-    for last in [Step::More, Step::Last] {
-        let copy = Copy::new(&rig.disk, &format!("copy{last:?}"));
-        copy.step(&chain[0], None, Step::More).unwrap();
-        let one = copy.step(&chain[1], None, Step::More).unwrap();
+    for last in [RestoreNext::More, RestoreNext::Last] {
+        let copy = RestoredCopy::new(&rig.disk, &format!("copy{last:?}"));
+        copy.step(&chain[0], None, RestoreNext::More).unwrap();
+        let one = copy.step(&chain[1], None, RestoreNext::More).unwrap();
         assert_eq!(one.files.iter().map(|f| f.id).collect::<Vec<_>>(), [1, 2, 3, 5]);
         copy.step(&chain[2], None, last).unwrap();
         let db = copy.recover().unwrap();
@@ -125,7 +125,7 @@ fn a_chain_brings_its_files() {
 fn a_point_in_time_has_the_files_of_its_time() {
     let (rig, chain, points) = chain(4);
     for (n, (stop, model, list)) in points.iter().enumerate() {
-        let copy = Copy::new(&rig.disk, &format!("copy{n}"));
+        let copy = RestoredCopy::new(&rig.disk, &format!("copy{n}"));
         let db = restore_to(&copy, &chain, *stop).unwrap_or_else(|e| panic!("point {n}: {e}"));
         check(&db, model).unwrap_or_else(|e| panic!("point {n}: {e}"));
         assert_eq!(files(&db), *list, "point {n}");
@@ -136,12 +136,12 @@ fn a_point_in_time_has_the_files_of_its_time() {
 #[test]
 fn a_file_without_a_place_changes_nothing() {
     let (rig, chain, _) = chain(5);
-    let copy = Copy::new(&rig.disk, "copy");
-    copy.step(&chain[0], None, Step::More).unwrap();
+    let copy = RestoredCopy::new(&rig.disk, "copy");
+    copy.step(&chain[0], None, RestoreNext::More).unwrap();
     let mut media = MediaSet::open(&devices(&rig.disk, &chain[1].files), false).unwrap();
     let to = RollTo { stop_us: None, place: &mut |_| Err(0) };
     let refused =
-        restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
+        restore_log(&copy.env(), &mut media, 1, &copy.target, to, RestoreNext::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::NoPlace { name, .. }) if name == "more3"));
     // A place that cannot be had is no better.
     rig.disk.fail_on(Path::new("copy/x.ndf"), OpKind::SetLen, 1, Fault::NoSpace);
@@ -150,10 +150,10 @@ fn a_file_without_a_place_changes_nothing() {
         place: &mut |_| Ok(vec!["copy/x.ndf".into(), "copy/y.ndf".into()]),
     };
     let refused =
-        restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
+        restore_log(&copy.env(), &mut media, 1, &copy.target, to, RestoreNext::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::CannotMake { name, .. }) if name == "more3"));
     assert!(!rig.disk.exists(Path::new("copy/x.ndf")).unwrap());
-    chain[1..].iter().for_each(|taken| drop(copy.step(taken, None, Step::More).unwrap()));
+    chain[1..].iter().for_each(|taken| drop(copy.step(taken, None, RestoreNext::More).unwrap()));
     check(&copy.recover().unwrap(), &rig.now).unwrap();
 }
 
@@ -172,15 +172,15 @@ fn crashes_while_files_are_made() {
     let (mut with, mut without) = (0, 0);
     for at in (1..).step_by(2) {
         let disk = rig.disk.crash(at);
-        let copy = Copy::new(&disk, "copy");
-        copy.step(&chain[0], None, Step::More).unwrap();
+        let copy = RestoredCopy::new(&disk, "copy");
+        copy.step(&chain[0], None, RestoreNext::More).unwrap();
         disk.crash_at(disk.io_count() + at);
-        let done = copy.step(&chain[1], None, Step::More);
+        let done = copy.step(&chain[1], None, RestoreNext::More);
         if !disk.has_crashed() {
             done.unwrap();
             break;
         }
-        let copy = Copy { disk: disk.crash(at), ..copy };
+        let copy = RestoredCopy { disk: disk.crash(at), ..copy };
         let db = copy.recover().unwrap_or_else(|e| panic!("I/O {at}: {e}"));
         let faults = Table::open(&db).unwrap().faults(&db).unwrap();
         assert!(faults.is_empty(), "I/O {at}: {faults:?}");
@@ -192,6 +192,6 @@ fn crashes_while_files_are_made() {
     assert!(with > 0 && without > 0, "{with} with the files, {without} without");
 }
 
-fn files_of(full: &Taken) -> Vec<(u16, String, u16)> {
+fn files_of(full: &TakenBackup) -> Vec<(u16, String, u16)> {
     full.done.header.files.iter().map(|f| (f.id, f.name.clone(), f.filegroup)).collect()
 }

@@ -12,7 +12,9 @@ use crate::support::*;
 use access::ReadMode;
 use sim::SimDisk;
 use txn::locks::LockStatus;
-use txn::{Database, DbState, Durability, ErrorKind, LockMode, Txn, TxnError, WaitArgs, What};
+use txn::{
+    Database, DbState, Durability, ErrorKind, LockMode, LockTarget, Txn, TxnError, WaitArgs,
+};
 use wal::Growth;
 
 fn database(background: bool) -> (Arc<Database>, Table) {
@@ -26,7 +28,7 @@ fn database(background: bool) -> (Arc<Database>, Table) {
 fn put(db: &Arc<Database>, table: &Table, rows: &[(u64, &[u8])]) {
     let mut t = db.begin(51).unwrap();
     for (id, payload) in rows {
-        assert_eq!(table.insert(&mut t, *id, payload).unwrap(), Tried::Done);
+        assert_eq!(table.insert(&mut t, *id, payload).unwrap(), TriedChange::Done);
     }
     t.commit(Durability::Full).unwrap();
 }
@@ -43,8 +45,8 @@ fn until_waiting(db: &Database) {
 fn update(t: &mut Txn, table: &Table, id: u64, payload: &[u8]) -> Result<(), TxnError> {
     loop {
         match table.update(t, id, payload)? {
-            Tried::Done => return Ok(()),
-            Tried::Wait(other) => t.wait_for(other)?,
+            TriedChange::Done => return Ok(()),
+            TriedChange::Wait(other) => t.wait_for(other)?,
             o => panic!("update of row {id}: {o:?}"),
         }
     }
@@ -56,9 +58,9 @@ fn readers_see_committed_work_only() {
     put(&db, &table, &[(1, b"one"), (2, b"two")]);
     let before = db.snapshot();
     let mut t = db.begin(52).unwrap();
-    assert_eq!(table.update(&mut t, 1, b"ONE, and longer").unwrap(), Tried::Done);
-    assert_eq!(table.delete(&mut t, 2).unwrap(), Tried::Done);
-    assert_eq!(table.insert(&mut t, 3, b"three").unwrap(), Tried::Done);
+    assert_eq!(table.update(&mut t, 1, b"ONE, and longer").unwrap(), TriedChange::Done);
+    assert_eq!(table.delete(&mut t, 2).unwrap(), TriedChange::Done);
+    assert_eq!(table.insert(&mut t, 3, b"three").unwrap(), TriedChange::Done);
     let during = db.snapshot();
     let own = t.snapshot();
     let old: Model = [(1, b"one".to_vec()), (2, b"two".to_vec())].into();
@@ -98,7 +100,7 @@ fn a_long_snapshot_reads_through_checkpoints_and_truncation() {
             for again in [0, 100] {
                 assert_eq!(
                     table.update(&mut t, id, &vec![round + again; 1000]).unwrap(),
-                    Tried::Done
+                    TriedChange::Done
                 );
             }
         }
@@ -120,7 +122,7 @@ fn a_writer_waits_for_the_row_and_then_goes_on() {
     let (db, table) = database(false);
     put(&db, &table, &[(1, b"one")]);
     let mut t1 = db.begin(51).unwrap();
-    assert_eq!(table.update(&mut t1, 1, b"first").unwrap(), Tried::Done);
+    assert_eq!(table.update(&mut t1, 1, b"first").unwrap(), TriedChange::Done);
     let (db2, table2) = (db.clone(), table.clone());
     let second = thread::spawn(move || {
         let mut t2 = db2.begin(52).unwrap();
@@ -163,15 +165,18 @@ fn lock_timeout_leaves_the_transaction_whole() {
 fn table_locks_shut_writers_out() {
     let (db, _) = database(false);
     let mut t1 = db.begin(51).unwrap();
-    t1.lock(What::Table(7), LockMode::IX).unwrap();
+    t1.lock(LockTarget::Table(7), LockMode::IX).unwrap();
     let mut t2 = db.begin(52).unwrap();
     t2.wait = WaitArgs { timeout_ms: 0, ..WaitArgs::default() };
-    t2.lock(What::Table(7), LockMode::IX).unwrap();
-    assert_eq!(t2.lock(What::Table(7), LockMode::X).unwrap_err().kind(), ErrorKind::LockTimeout);
+    t2.lock(LockTarget::Table(7), LockMode::IX).unwrap();
+    assert_eq!(
+        t2.lock(LockTarget::Table(7), LockMode::X).unwrap_err().kind(),
+        ErrorKind::LockTimeout
+    );
     assert!(!t1.has_written());
     let done = t1.commit(Durability::Full).unwrap();
     assert_eq!(done.lsn, wal::Lsn::ZERO);
-    t2.lock(What::Table(7), LockMode::X).unwrap();
+    t2.lock(LockTarget::Table(7), LockMode::X).unwrap();
 }
 
 #[test]
@@ -219,8 +224,8 @@ fn no_update_is_lost() {
                             .update_if(&mut t, 1, &n.to_be_bytes(), &(n + 1).to_be_bytes())
                             .unwrap()
                         {
-                            Tried::Done => break,
-                            Tried::Wait(other) => t.wait_for(other).unwrap(),
+                            TriedChange::Done => break,
+                            TriedChange::Wait(other) => t.wait_for(other).unwrap(),
                             _ => t.rollback_to(&mark).unwrap(),
                         }
                     }
@@ -318,8 +323,8 @@ fn transfer(
             let balance = u64::from_be_bytes(now.as_slice().try_into().unwrap());
             let new = balance.wrapping_add_signed(sign * n as i64);
             match table.update_if(&mut t, id, &now, &new.to_be_bytes())? {
-                Tried::Done => break,
-                Tried::Wait(other) => t.wait_for(other)?,
+                TriedChange::Done => break,
+                TriedChange::Wait(other) => t.wait_for(other)?,
                 _ => {}
             }
         }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::support::several::{Start, Tally, explore};
-use crate::support::{Table, Tried};
+use crate::support::several::{OneStart, Tally, explore};
+use crate::support::{Table, TriedChange};
 use sim::{Fault, OpKind, SimDisk};
 use txn::{Database, GlobalId, Status, Txn, TxnError, commit_together};
 
@@ -51,18 +51,18 @@ fn transactions_are_whole_or_absent_everywhere() {
     assert!(sum.found > seeds / 10 && sum.absent > seeds / 10, "{sum:?}");
 }
 
-type Open = (Arc<Database>, Table);
+type OpenDatabase = (Arc<Database>, Table);
 
 fn put(txn: &mut Txn, table: &Table, id: u64) {
-    assert_eq!(table.insert(txn, id, b"row").unwrap(), Tried::Done);
+    assert_eq!(table.insert(txn, id, b"row").unwrap(), TriedChange::Done);
 }
 
-fn rows(open: &Open) -> Vec<u64> {
+fn rows(open: &OpenDatabase) -> Vec<u64> {
     open.1.read_all(open.0.snapshot().mode()).unwrap().unwrap().into_keys().collect()
 }
 
 /// A transaction with the row `id` in both.
-fn both(dbs: &[Open; 2], id: u64) -> [Txn; 2] {
+fn both(dbs: &[OpenDatabase; 2], id: u64) -> [Txn; 2] {
     [0, 1].map(|n| {
         let mut t = dbs[n].0.begin(51).unwrap();
         put(&mut t, &dbs[n].1, id);
@@ -75,8 +75,8 @@ fn commit(txns: &mut [Txn; 2]) -> Result<(), (usize, TxnError)> {
     commit_together(&mut [a, b], "first")
 }
 
-fn two(disk: &SimDisk) -> (Start, [Open; 2]) {
-    let start = Start::new(disk);
+fn two(disk: &SimDisk) -> (OneStart, [OpenDatabase; 2]) {
+    let start = OneStart::new(disk);
     let dbs = [0, 1].map(|n| start.create(n).unwrap());
     (start, dbs)
 }
@@ -96,7 +96,7 @@ fn a_database_that_cannot_prepare_rolls_all_back() {
     assert!(rows(&dbs[0]).is_empty());
     let after = disk.crash(1);
     drop(dbs);
-    let start = Start::new(&after);
+    let start = OneStart::new(&after);
     // Presumed abort: the coordinator has no record of it.
     let dbs = [0, 1].map(|n| start.open(n).unwrap());
     assert!(rows(&dbs[0]).is_empty() && rows(&dbs[1]).is_empty());
@@ -148,10 +148,10 @@ fn an_administrator_decides_what_is_in_doubt() {
         let after = disk.crash(3);
         drop((txns, dbs));
         for _ in 0..2 {
-            let start = Start::new(&after);
+            let start = OneStart::new(&after);
             assert!(matches!(start.open(1), Err(TxnError::InDoubt(_))), "and it stays so");
         }
-        let start = Start::new(&after);
+        let start = OneStart::new(&after);
         let Err(TxnError::InDoubt(list)) = start.open(1).map(drop) else { panic!("it opens") };
         let id = list[0].prepared.id;
         assert!(start.outcomes().tell(GlobalId([9; 16]), true).is_empty(), "nobody asks for it");
@@ -161,7 +161,7 @@ fn an_administrator_decides_what_is_in_doubt() {
         second.0.close().unwrap();
         drop(second);
         // It is durable, and asked no more.
-        let second = Start::new(&after).open(1).unwrap();
+        let second = OneStart::new(&after).open(1).unwrap();
         assert_eq!(rows(&second), if commits { vec![7] } else { vec![] });
     }
 }
@@ -180,13 +180,13 @@ fn decisions_are_kept_until_everybody_has_heard() {
     drop(dbs);
     for _ in 0..3 {
         // The coordinator alone, again and again.
-        let start = Start::new(&lost);
+        let start = OneStart::new(&lost);
         let first = start.open(0).unwrap();
         assert_eq!(rows(&first), [7]);
         first.0.checkpoint().unwrap();
         first.0.close().unwrap();
     }
-    let start = Start::new(&lost);
+    let start = OneStart::new(&lost);
     let first = start.open(0).unwrap();
     let second = start.open(1).unwrap();
     assert_eq!(rows(&second), [7]);

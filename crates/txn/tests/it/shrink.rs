@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::support::chain::{Copy, Rig, check, options};
+use crate::support::chain::{RestoredCopy, Rig, check, options};
 use crate::support::*;
 use pages::{FileUsage, PageId, UnitId};
-use ringwood_txn::backup::{SetKind, Step};
+use ringwood_txn::backup::{RestoreNext, SetKind};
 use ringwood_txn::{Database, Durability};
 use sim::SimDisk;
 
@@ -31,7 +31,7 @@ fn fill(db: &Arc<Database>, table: &Table, model: &mut Model, from: u64) {
     let mut txn = db.begin(51).unwrap();
     for id in from..from + 150 {
         let payload = vec![b'a' + (id % 20) as u8; 2500];
-        assert_eq!(table.insert(&mut txn, id, &payload).unwrap(), Tried::Done);
+        assert_eq!(table.insert(&mut txn, id, &payload).unwrap(), TriedChange::Done);
         model.insert(id, payload);
     }
     txn.commit(Durability::Full).unwrap();
@@ -128,7 +128,7 @@ fn a_map_page_comes_again() {
     drop_ballast(&rig.db, more);
     let mut txn = rig.db.begin(51).unwrap();
     for id in 5000..5150 {
-        assert_eq!(rig.table.delete(&mut txn, id).unwrap(), Tried::Done);
+        assert_eq!(rig.table.delete(&mut txn, id).unwrap(), TriedChange::Done);
         rig.now.remove(&id);
     }
     txn.commit(Durability::Full).unwrap();
@@ -157,8 +157,8 @@ fn a_map_page_comes_again() {
     for (n, chain) in
         [vec![&full, &diff], vec![&full, &diff, &log], vec![&full, &log]].iter().enumerate()
     {
-        let copy = Copy::new(&rig.disk, &format!("copy{n}"));
-        chain.iter().for_each(|taken| drop(copy.step(taken, None, Step::More).unwrap()));
+        let copy = RestoredCopy::new(&rig.disk, &format!("copy{n}"));
+        chain.iter().for_each(|taken| drop(copy.step(taken, None, RestoreNext::More).unwrap()));
         let db = copy.recover().unwrap();
         let table = check(&db, &rig.now).unwrap();
         grow(&db, &table, rig.now.clone());

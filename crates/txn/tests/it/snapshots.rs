@@ -41,7 +41,7 @@ fn numbers(rows: &Model) -> Vec<u64> {
         .collect()
 }
 
-struct World {
+struct SnapshotWorld {
     db: Arc<Database>,
     table: Table,
     stop: AtomicBool,
@@ -50,7 +50,7 @@ struct World {
     read: AtomicU64,
 }
 
-impl World {
+impl SnapshotWorld {
     fn tell(&self, numbers: impl Iterator<Item = (usize, u64)>) {
         let mut told = self.told.lock();
         for (writer, n) in numbers {
@@ -62,14 +62,17 @@ impl World {
     fn write(&self, writer: u64) -> Result<(), TxnError> {
         for n in 1.. {
             let mut t = self.db.begin(60 + writer as u32)?;
-            assert_eq!(self.table.update(&mut t, writer, &payload(n))?, Tried::Done);
-            assert_eq!(self.table.update(&mut t, UPPER + writer, &payload(n))?, Tried::Done);
+            assert_eq!(self.table.update(&mut t, writer, &payload(n))?, TriedChange::Done);
+            assert_eq!(self.table.update(&mut t, UPPER + writer, &payload(n))?, TriedChange::Done);
             if n % 5 == 0 {
                 // The number comes again, in a transaction that stays.
                 t.rollback()?;
                 t = self.db.begin(60 + writer as u32)?;
-                assert_eq!(self.table.update(&mut t, UPPER + writer, &payload(n))?, Tried::Done);
-                assert_eq!(self.table.update(&mut t, writer, &payload(n))?, Tried::Done);
+                assert_eq!(
+                    self.table.update(&mut t, UPPER + writer, &payload(n))?,
+                    TriedChange::Done
+                );
+                assert_eq!(self.table.update(&mut t, writer, &payload(n))?, TriedChange::Done);
             }
             t.commit(Durability::Full)?;
             self.tell([(writer as usize, n)].into_iter());
@@ -104,14 +107,14 @@ fn work(disk: &SimDisk, seed: u64) -> Result<(Vec<u64>, u64), TxnError> {
     let table = Table::create(&db)?;
     let mut t = db.begin(51)?;
     for id in (0..WRITERS).chain((0..WRITERS).map(|w| UPPER + w)).chain([OPEN]) {
-        assert_eq!(table.insert(&mut t, id, &payload(0))?, Tried::Done);
+        assert_eq!(table.insert(&mut t, id, &payload(0))?, TriedChange::Done);
     }
     t.commit(Durability::Full)?;
     db.checkpoint()?;
     let (told, read) = (Mutex::new(vec![0; WRITERS as usize]), AtomicU64::new(0));
-    let world = World { db: db.clone(), table, stop: AtomicBool::new(false), told, read };
+    let world = SnapshotWorld { db: db.clone(), table, stop: AtomicBool::new(false), told, read };
     let mut open = db.begin(52)?;
-    assert_eq!(world.table.update(&mut open, OPEN, &payload(1))?, Tried::Done);
+    assert_eq!(world.table.update(&mut open, OPEN, &payload(1))?, TriedChange::Done);
     disk.crash_at(disk.io_count() + 20 + fastrand::Rng::with_seed(seed).u64(0..150));
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| world.read())).collect();
@@ -166,11 +169,11 @@ fn old_transaction(commits: bool) {
     let table = Table::create(&db).unwrap();
     let mut t = db.begin(51).unwrap();
     for id in 0..4 {
-        assert_eq!(table.insert(&mut t, id, &payload(0)).unwrap(), Tried::Done);
+        assert_eq!(table.insert(&mut t, id, &payload(0)).unwrap(), TriedChange::Done);
     }
     t.commit(Durability::Full).unwrap();
     let change = |t: &mut txn::Txn, id, n| {
-        assert_eq!(table.update(t, id, &payload(n)).unwrap(), Tried::Done)
+        assert_eq!(table.update(t, id, &payload(n)).unwrap(), TriedChange::Done)
     };
     let mut old = db.begin(52).unwrap();
     change(&mut old, 1, 1);
@@ -196,7 +199,7 @@ fn old_transaction(commits: bool) {
     assert_eq!(seen(&before), [0, 1, 0, 0]);
     assert_eq!(seen(&db.snapshot()), [12_000, 0, 1, 12_000]);
     let mut other = db.begin(70).unwrap();
-    assert_eq!(table.update(&mut other, 1, &payload(5)).unwrap(), Tried::Wait(old.id()));
+    assert_eq!(table.update(&mut other, 1, &payload(5)).unwrap(), TriedChange::Wait(old.id()));
     drop(other);
     let during = db.snapshot();
     let own = if commits {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::support::txn::{Database, DbState, Durability, Env, RecoveryModel, TxnError};
-use crate::support::{self, Model, Table, Tried, create, env, log_options, open};
+use crate::support::{self, Model, Table, TriedChange, create, env, log_options, open};
 use sim::SimDisk;
 use wal::Growth;
 
@@ -23,7 +23,7 @@ fn again(disk: &SimDisk) -> Result<Arc<Database>, TxnError> {
 }
 
 #[derive(Default)]
-struct Rows {
+struct KnownRows {
     sure: Model,
     maybe: Option<Model>,
 }
@@ -33,7 +33,7 @@ fn wave(
     db: &Arc<Database>,
     table: &Table,
     rng: &mut fastrand::Rng,
-    rows: &mut Rows,
+    rows: &mut KnownRows,
 ) -> Result<(), TxnError> {
     let reader = (rng.u8(..3) == 0).then(|| (db.snapshot(), rows.sure.clone()));
     for going in [false, true] {
@@ -52,7 +52,7 @@ fn wave(
                 (false, true) => table.update(&mut t, id, &bytes)?,
                 (false, false) => table.insert(&mut t, id, &bytes)?,
             };
-            assert_eq!(tried, Tried::Done);
+            assert_eq!(tried, TriedChange::Done);
             if going {
                 next.remove(&id);
             } else {
@@ -82,7 +82,11 @@ fn wave(
     Ok(())
 }
 
-fn whole(db: &Arc<Database>, table: &Table, rows: &Rows) -> Result<Result<(), String>, TxnError> {
+fn whole(
+    db: &Arc<Database>,
+    table: &Table,
+    rows: &KnownRows,
+) -> Result<Result<(), String>, TxnError> {
     let found = match table.read_all(access::ReadMode::Dirty)? {
         Ok(found) => found,
         Err(e) => return Ok(Err(e)),
@@ -99,7 +103,7 @@ fn empty(db: &Arc<Database>, table: &Table) -> Result<Vec<usize>, TxnError> {
     let found = table.read_all(access::ReadMode::Dirty)?.expect("checked before");
     let mut t = db.begin(1)?;
     for id in found.keys() {
-        assert_eq!(table.delete(&mut t, *id)?, Tried::Done);
+        assert_eq!(table.delete(&mut t, *id)?, TriedChange::Done);
     }
     t.commit(Durability::Full)?;
     db.free_forgotten()?;
@@ -115,7 +119,7 @@ fn crash_run(seed: u64) -> Result<bool, String> {
     db.checkpoint().map_err(text)?;
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x57ace);
     disk.crash_at(disk.io_count() + rng.u64(1..120));
-    let mut rows = Rows::default();
+    let mut rows = KnownRows::default();
     let crashed = (0..25).any(|_| wave(&db, &table, &mut rng, &mut rows).is_err());
     drop((table, db));
     let mut disk = disk.crash(seed);
@@ -172,7 +176,7 @@ fn sessions_that_come_and_go_leave_nothing() {
                     let mut t = db.begin(1).unwrap();
                     for id in ids.clone() {
                         let bytes = vec![n as u8; rng.usize(1..2000)];
-                        assert_eq!(table.insert(&mut t, id, &bytes).unwrap(), Tried::Done);
+                        assert_eq!(table.insert(&mut t, id, &bytes).unwrap(), TriedChange::Done);
                     }
                     if rng.bool() {
                         t.rollback().unwrap();
@@ -181,7 +185,7 @@ fn sessions_that_come_and_go_leave_nothing() {
                     t.commit(Durability::Delayed).unwrap();
                     let mut t = db.begin(1).unwrap();
                     for id in ids {
-                        assert_eq!(table.delete(&mut t, id).unwrap(), Tried::Done);
+                        assert_eq!(table.delete(&mut t, id).unwrap(), TriedChange::Done);
                     }
                     t.commit(Durability::Delayed).unwrap();
                 }
@@ -203,6 +207,6 @@ fn sessions_that_come_and_go_leave_nothing() {
         });
     });
     db.free_forgotten().unwrap();
-    whole(&db, &table, &Rows::default()).unwrap().unwrap();
+    whole(&db, &table, &KnownRows::default()).unwrap().unwrap();
     assert_eq!(empty(&db, &table).unwrap(), [1, 1, 1]);
 }

@@ -32,7 +32,10 @@ fn work(disk: &SimDisk, seed: u64, crash_at: u64, told: &mut u64) -> Result<(), 
         let mut newest = None;
         for _ in 0..rng.u64(1..12) {
             let mut t = db.begin(51)?;
-            assert_eq!(table.insert(&mut t, rows, &vec![b'u'; rng.usize(8..3000)])?, Tried::Done);
+            assert_eq!(
+                table.insert(&mut t, rows, &vec![b'u'; rng.usize(8..3000)])?,
+                TriedChange::Done
+            );
             newest = t.commit_unflushed(Durability::Full)?;
             assert!(t.is_over() && newest.is_some(), "the caller waits");
             rows += 1;
@@ -79,7 +82,7 @@ fn who_waits_and_who_need_not() {
     let (db, table) = made(&disk).unwrap();
     let insert = |id: u64| {
         let mut t = db.begin(51).unwrap();
-        assert_eq!(table.insert(&mut t, id, b"row").unwrap(), Tried::Done);
+        assert_eq!(table.insert(&mut t, id, b"row").unwrap(), TriedChange::Done);
         t
     };
     let record = insert(1).commit_unflushed(Durability::Full).unwrap().expect("its caller waits");

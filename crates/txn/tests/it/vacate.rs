@@ -36,7 +36,7 @@ fn fill(db: &Arc<Database>, table: &Table, model: &mut Model, ids: std::ops::Ran
     let mut txn = db.begin(51).unwrap();
     for id in ids {
         let payload = vec![b'a' + (id % 20) as u8; 900];
-        assert_eq!(table.insert(&mut txn, id, &payload).unwrap(), Tried::Done);
+        assert_eq!(table.insert(&mut txn, id, &payload).unwrap(), TriedChange::Done);
         model.insert(id, payload);
     }
     txn.commit(Durability::Full).unwrap();
@@ -95,13 +95,16 @@ fn a_transaction_is_undone_where_its_rows_have_gone() {
         for id in (1000..1800).step_by(3) {
             match id % 2 {
                 0 => {
-                    assert_eq!(table.update(&mut txn, id, &vec![b'z'; 1500]).unwrap(), Tried::Done)
+                    assert_eq!(
+                        table.update(&mut txn, id, &vec![b'z'; 1500]).unwrap(),
+                        TriedChange::Done
+                    )
                 }
-                _ => assert_eq!(table.delete(&mut txn, id).unwrap(), Tried::Done),
+                _ => assert_eq!(table.delete(&mut txn, id).unwrap(), TriedChange::Done),
             }
         }
         for id in 3000..3200 {
-            assert_eq!(table.insert(&mut txn, id, &[b'n'; 700]).unwrap(), Tried::Done);
+            assert_eq!(table.insert(&mut txn, id, &[b'n'; 700]).unwrap(), TriedChange::Done);
         }
         for file in [1, 2, 1] {
             vacate(&db, &table, file).unwrap();
@@ -174,7 +177,7 @@ fn a_cursor_that_waits_misses_no_row_when_its_pages_are_used_elsewhere() {
         // Fewer leaves in front, so that the pages in their order get later keys.
         let mut txn = db.begin(51).unwrap();
         for id in first..first + 100 {
-            assert_eq!(table.delete(&mut txn, id).unwrap(), Tried::Done);
+            assert_eq!(table.delete(&mut txn, id).unwrap(), TriedChange::Done);
         }
         txn.commit(Durability::Full).unwrap();
         db.clean_ghosts().unwrap();
@@ -220,7 +223,7 @@ fn sessions_work_on_while_nodes_move() {
                                 table.update(&mut txn, id, &payload)
                             }
                         };
-                        assert_eq!(tried.unwrap(), Tried::Done);
+                        assert_eq!(tried.unwrap(), TriedChange::Done);
                     }
                     if rng.u8(0..3) == 0 {
                         txn.rollback().unwrap();
@@ -269,7 +272,7 @@ fn crashes_while_nodes_move() {
         // One that never ends: its rows go back where they are then.
         let mut open_txn = db.begin(51).unwrap();
         for id in (1000..1250).step_by(5) {
-            assert_eq!(table.update(&mut open_txn, id, b"never").unwrap(), Tried::Done);
+            assert_eq!(table.update(&mut open_txn, id, b"never").unwrap(), TriedChange::Done);
         }
         disk.crash_at(disk.io_count() + at);
         let mut done = Ok(());

@@ -6,11 +6,11 @@
 
 /// Stretches of neighbouring characters: the number of the first one, and what stands for each of
 /// them; '?' where nothing does.
-type Runs = &'static [(u16, &'static str)];
+type CharacterRuns = &'static [(u16, &'static str)];
 
 /// The character that stands for one that a page lacks.
 pub(super) fn best_fit(page: u16, c: char) -> Option<char> {
-    let runs: Runs = match page {
+    let runs: CharacterRuns = match page {
         874 => THAI,
         932 => JAPANESE,
         936 => SIMPLIFIED_CHINESE,
@@ -36,7 +36,7 @@ pub(super) fn best_fit(page: u16, c: char) -> Option<char> {
 }
 
 /// Code page 1250.
-static CENTRAL_EUROPEAN: Runs = &[
+static CENTRAL_EUROPEAN: CharacterRuns = &[
     (0x00A1, "!cL?Y????a????—??23"),
     (0x00B9, "1o?113?A??A?AA?E?E?I??I?NO??O??OU?U????a??a?aa?e?e?i??i?no??o??ou?u???yAa"),
     (0x0108, "CcCc"),
@@ -112,7 +112,7 @@ static CENTRAL_EUROPEAN: Runs = &[
 ];
 
 /// Code page 1251.
-static CYRILLIC: Runs = &[
+static CYRILLIC: CharacterRuns = &[
     (0x00C0, "AAAAAA?CEEEEIIII?NOOOOO?OUUUUY??aaaaaa?ceeeeiiii?nooooo?ouuuuy?yAaAaAaCcCcCc"),
     (0x010C, "CcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiI???JjKk?LlLlLl??LlNnNnNn???OoOoOo??RrRr"),
     (0x0158, "RrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZz?b"),
@@ -144,7 +144,7 @@ static CYRILLIC: Runs = &[
 ];
 
 /// Code page 1252.
-static WESTERN: Runs = &[
+static WESTERN: CharacterRuns = &[
     (0x0100, "AaAaAaCcCcCcCcDdÐdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi??JjKk?LlLlLl??LlNnNnNn"),
     (0x014C, "OoOoOo??RrRrRrSsSsSs??TtTtTtUuUuUuUuUuUuWwYy?ZzZz???b"),
     (0x0189, "Ð"),
@@ -210,7 +210,7 @@ static WESTERN: Runs = &[
 ];
 
 /// Code page 1253.
-static GREEK: Runs = &[
+static GREEK: CharacterRuns = &[
     (0x00B4, "/"),
     (0x00C0, "AAAAAA?CEEEEIIII?NOOOOO?OUUUUY??aaaaaa?ceeeeiiii?nooooo?ouuuuy?yAaAaAaCcCcCc"),
     (0x010C, "CcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiI???JjKk?LlLlLl??LlNnNnNn???OoOoOo??RrRr"),
@@ -247,7 +247,7 @@ static GREEK: Runs = &[
 ];
 
 /// Code page 1254.
-static TURKISH: Runs = &[
+static TURKISH: CharacterRuns = &[
     (0x00DD, "Y"),
     (0x00FD, "y??AaAaAaCcCcCcCcDdDdEeEeEeEeEeGg??GgGgHhHhIiIiIiIi????JjKk?LlLlLl??LlNnNnNn"),
     (0x014C, "OoOoOo??RrRrRrSsSs????TtTtTtUuUuUuUuUuUuWwYy?ZzZzZz?b"),
@@ -318,10 +318,10 @@ static TURKISH: Runs = &[
 ];
 
 /// Code page 1255.
-static HEBREW: Runs = &[(0x00A4, "₪"), (0x0191, "F")];
+static HEBREW: CharacterRuns = &[(0x00A4, "₪"), (0x0191, "F")];
 
 /// Code page 1256.
-static ARABIC: Runs = &[
+static ARABIC: CharacterRuns = &[
     (0x00C0, "A?A????CEEEE??II????O????U?UU"),
     (0x0191, "F"),
     (0x0660, "0123456789"),
@@ -338,7 +338,7 @@ static ARABIC: Runs = &[
 ];
 
 /// Code page 874.
-static THAI: Runs = &[
+static THAI: CharacterRuns = &[
     (0x00A7, "\x15"),
     (0x00B6, "\x14"),
     (0x203C, "\x13"),
@@ -360,14 +360,14 @@ static THAI: Runs = &[
 ];
 
 /// Code page 932.
-static JAPANESE: Runs = &[
+static JAPANESE: CharacterRuns = &[
     (0x00A1, "!￠￡?\\|??ca≪￢-R￣??23?μ?・，1o≫????AAAAAAACEEEEIIIIDNOOOOO?OUUUUYTsaaaaaaaceeee"),
     (0x00EC, "iiiidnooooo?ouuu?yty"),
     (0x3094, "ヴ"),
 ];
 
 /// Code page 936.
-static SIMPLIFIED_CHINESE: Runs = &[
+static SIMPLIFIED_CHINESE: CharacterRuns = &[
     (0x00A2, "￠￡?￥|???a??-?ˉ??23′μ???1o"),
     (0x00C0, "àá"),
     (0x00C8, "èéê?ìí??D?òó"),
@@ -407,7 +407,7 @@ static SIMPLIFIED_CHINESE: Runs = &[
 ];
 
 /// Code page 949.
-static KOREAN: Runs = &[
+static KOREAN: CharacterRuns = &[
     (0x00A2, "￠￡?￥|??ⓒ?≪￢"),
     (0x00B5, "μ"),
     (0x00BB, "≫????AAAAAA?CEEEEIIII?NOOOOO??UUUUY??aaaaaa?ceeeeiiii?nooooo??uuuuy?y"),
@@ -442,7 +442,7 @@ static KOREAN: Runs = &[
 ];
 
 /// Code page 950.
-static TRADITIONAL_CHINESE: Runs = &[
+static TRADITIONAL_CHINESE: CharacterRuns = &[
     (0x00A1, "!￠￡?￥|?‥ca??-R???23’μ??﹐1o?????AAAAAAACEEEEIIIIDNOOOOO?OUUUUYTsaaaaaaaceeeei"),
     (0x00ED, "iiienooooo?ouuuuyty"),
     (0x0305, "¯"),

@@ -114,7 +114,7 @@ struct Letter {
 
 /// Bytes of the levels below the first.
 #[derive(Default)]
-struct Below {
+struct LowerLevels {
     accents: SmallVec<[u8; 64]>,
     forms: SmallVec<[u8; 64]>,
     hyphens: SmallVec<[u8; 16]>,
@@ -305,7 +305,7 @@ fn put_after(after: char, at: usize, out: &mut Vec<u8>) {
     out.extend([before + 1, at as u8 + 3]);
 }
 
-impl Below {
+impl LowerLevels {
     /// A letter that was put to the first level.
     fn put(&mut self, collation: Collation, letter: &Letter, variant: bool) {
         self.letters += 1;
@@ -381,7 +381,7 @@ fn key_or_stop<E>(
     look: &mut impl FnMut() -> Result<(), E>,
 ) -> Result<(), E> {
     let rules = rules(collation);
-    let mut below = Below::default();
+    let mut below = LowerLevels::default();
     if is_ascii(text.as_bytes()) && rules.is_plain() {
         for (at, part) in text.as_bytes().chunks(64 << 10).enumerate() {
             if at > 0 {
@@ -428,7 +428,7 @@ fn put_letters(
     collation: Collation,
     letters: &mut Vec<Letter>,
     left: usize,
-    below: &mut Below,
+    below: &mut LowerLevels,
     out: &mut Vec<u8>,
 ) {
     let rules = rules(collation);

@@ -9,7 +9,7 @@ use crate::codepage::CodePage;
 use crate::datatype::{DataType, decimal_bytes, time_bytes};
 use crate::decimal::{Decimal, POW10};
 use crate::error::SqlError;
-use crate::look::Look;
+use crate::look::CancelCheck;
 use crate::numtext;
 use crate::value::Value;
 
@@ -20,7 +20,7 @@ pub(crate) fn to_binary(
     from: DataType,
     to: DataType,
     (style, page): (i32, CodePage),
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<Arc<[u8]>, SqlError> {
     let number = |bytes: &[u8]| Ok(right_aligned(bytes, to));
     match value {
@@ -71,7 +71,7 @@ fn text_to_binary(
     from: DataType,
     to: DataType,
     (style, page): (i32, CodePage),
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<Arc<[u8]>, SqlError> {
     let fail = || SqlError::error_converting(from, to);
     let digits = match style {

@@ -5,10 +5,10 @@ use crate::codepage::{self, CodePage};
 use crate::datatype::DataType;
 use crate::dateformat;
 use crate::error::SqlError;
-use crate::look::{Look, byte_pieces, pieces};
+use crate::look::{CancelCheck, byte_pieces, pieces};
 use crate::numtext;
 use crate::rowcell::encode_utf16;
-use crate::units::{self, Place};
+use crate::units::{self, UnitPlace};
 use crate::value::Value;
 use compact_str::{CompactString, ToCompactString, format_compact};
 use std::borrow::Cow;
@@ -37,7 +37,7 @@ pub fn first_units(text: &str, limit: usize, ty: DataType, page: CodePage) -> Co
 }
 
 /// Where a text is cut that may have `limit` of the type's units.
-fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> Place {
+fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> UnitPlace {
     if ty.is_unicode() || units::is_ascii(text.as_bytes()) {
         return units::place(text, limit);
     }
@@ -48,7 +48,7 @@ fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> Place {
     });
     let byte = over.map_or(text.len(), |(at, _)| at);
     // No character of a code page is cut, also none that is held as its halves.
-    Place { byte: units::half_before(text, byte).unwrap_or(byte), second: false }
+    UnitPlace { byte: units::half_before(text, byte).unwrap_or(byte), second: false }
 }
 
 /// A text as a value of a string type: characters that the code page lacks replaced, cut, padded.
@@ -62,7 +62,7 @@ pub(crate) fn fit_string(
 }
 
 /// A text after a round trip through a page: `None` when nothing changes.
-fn replaced(text: &str, page: CodePage, look: Look<'_>) -> Result<Option<String>, SqlError> {
+fn replaced(text: &str, page: CodePage, look: CancelCheck<'_>) -> Result<Option<String>, SqlError> {
     let mut out: Option<String> = None;
     let mut before = 0;
     for piece in pieces(text, look) {
@@ -218,7 +218,7 @@ fn bytes_text(
 }
 
 /// The text of bytes in a page.
-fn decoded(bytes: &[u8], page: CodePage, look: Look<'_>) -> Result<CompactString, SqlError> {
+fn decoded(bytes: &[u8], page: CodePage, look: CancelCheck<'_>) -> Result<CompactString, SqlError> {
     // A character of other pages may have bytes in two pieces.
     if page != CodePage::Latin {
         return Ok(page.decode(bytes));
@@ -231,7 +231,10 @@ fn decoded(bytes: &[u8], page: CodePage, look: Look<'_>) -> Result<CompactString
 }
 
 /// The text of an even number of bytes in UTF-16.
-pub(crate) fn text_of_utf16(bytes: &[u8], look: Look<'_>) -> Result<CompactString, SqlError> {
+pub(crate) fn text_of_utf16(
+    bytes: &[u8],
+    look: CancelCheck<'_>,
+) -> Result<CompactString, SqlError> {
     let mut out = CompactString::with_capacity(bytes.len() / 2);
     // A unit that may be the first half of a character whose other half is in the next piece.
     let mut waiting: Option<u16> = None;
@@ -251,7 +254,7 @@ pub(crate) fn text_bytes(
     text: &str,
     ty: DataType,
     page: CodePage,
-    look: Look<'_>,
+    look: CancelCheck<'_>,
 ) -> Result<Vec<u8>, SqlError> {
     let mut bytes = Vec::with_capacity(text.len());
     for piece in pieces(text, look) {

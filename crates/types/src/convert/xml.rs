@@ -2,13 +2,13 @@
 //! is in the normal form that crate `xml` writes.
 
 use compact_str::CompactString;
-use xml::{Source, Whitespace};
+use xml::{TextSource, Whitespace};
 
 use super::{ConvertOptions, Mode, fit_bytes, fit_string_looking, text_of_utf16};
 use crate::codepage;
 use crate::datatype::DataType;
 use crate::error::SqlError;
-use crate::look::{Look, pieces};
+use crate::look::{CancelCheck, pieces};
 use crate::msg;
 use crate::rowcell::{encode_utf16, latin_text};
 use crate::units;
@@ -31,10 +31,10 @@ pub(crate) fn convert(
     match value {
         Value::Str(text) if from == DataType::Xml => from_xml(text, to, how),
         Value::Str(text) => {
-            let source = if from.is_unicode() { Source::Wide } else { Source::Narrow };
+            let source = if from.is_unicode() { TextSource::Wide } else { TextSource::Narrow };
             to_xml(text, source, how)
         }
-        Value::Bytes(bytes) => to_xml(&decoded(bytes, how.look)?, Source::Bytes, how),
+        Value::Bytes(bytes) => to_xml(&decoded(bytes, how.look)?, TextSource::Bytes, how),
         _ => Err(SqlError::explicit_not_allowed(from, to)),
     }
 }
@@ -66,7 +66,7 @@ fn from_xml(
     fit_string_looking(text.clone(), to, &ConvertOptions { mode: Mode::Explicit, ..*how })
 }
 
-fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value, SqlError> {
+fn to_xml(text: &str, source: TextSource, how: &ConvertOptions<'_>) -> Result<Value, SqlError> {
     let style = how.style;
     if !(0..=3).contains(&style) {
         return Err(SqlError::bad_style(style, DataType::Xml));
@@ -99,7 +99,7 @@ pub fn illegal_character(text: &str, at: usize) -> SqlError {
 }
 
 /// The text of bytes: what their mark or declaration says, UTF-8 without either.
-fn decoded(bytes: &[u8], look: Look<'_>) -> Result<CompactString, SqlError> {
+fn decoded(bytes: &[u8], look: CancelCheck<'_>) -> Result<CompactString, SqlError> {
     let wide = |bytes: &[u8]| text_of_utf16(&bytes[..bytes.len() / 2 * 2], look);
     let swapped = |bytes: &[u8]| {
         let little: Vec<u8> = bytes.chunks_exact(2).flat_map(|pair| [pair[1], pair[0]]).collect();

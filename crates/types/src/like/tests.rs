@@ -117,7 +117,7 @@ proptest! {
     fn bytes_match_as_characters_do(pattern in "[aAbB%_ \\[!]{0,9}", text in "[aAbB \\[!]{0,12}", unicode: bool) {
         let pattern = LikePattern::new(&pattern, None).unwrap();
         for collation in [Collation::DEFAULT, Collation::BIN2] {
-            let mut work = Work { look: |_| Ok::<(), Infallible>(()), done: 0 };
+            let mut work = MatchWork { look: |_| Ok::<(), Infallible>(()), done: 0 };
             let Ok(expected) =
                 pattern.matches_chars(LikeText::new(&text), collation, unicode, &mut work);
             prop_assert_eq!(pattern.matches(&text, collation, unicode), expected);
@@ -127,7 +127,7 @@ proptest! {
     #[test]
     fn any_pattern_is_taken(pattern in "[a-c%_!\\[\\]^-]{0,12}|.{0,30}", text in "[a-c]{0,8}|.{0,30}") {
         let pattern = LikePattern::new(&pattern, Some("!")).unwrap();
-        let mut work = Work { look: |_| Ok::<(), Infallible>(()), done: 0 };
+        let mut work = MatchWork { look: |_| Ok::<(), Infallible>(()), done: 0 };
         let Ok(expected) = pattern.matches_chars(LikeText::new(&text), Collation::DEFAULT, true, &mut work);
         prop_assert_eq!(pattern.matches(&text, Collation::DEFAULT, true), expected);
     }

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Parts, Place, RowLayout};
+use super::{RowLayout, RowParts, RowPlace};
 use crate::codepage::{decode_byte, encode_char};
 use crate::collation::{Collation, without_blanks};
 use crate::key_bytes::without_trailing_zeros;
@@ -37,12 +37,12 @@ pub struct CellConstant {
     collation: Collation,
     /// ASCII letters that differ in their case are equal.
     fold: bool,
-    form: Form,
+    form: ConstantForm,
 }
 
 /// Texts are without the blanks at their ends.
 #[derive(Clone, Debug)]
-enum Form {
+enum ConstantForm {
     /// Beside whole numbers of any size, bits among them.
     Whole(i64),
     /// Other numbers, times and the like: made of the cell's bytes, which takes no memory.
@@ -62,29 +62,38 @@ enum Form {
     Text(Box<str>),
 }
 
-impl Form {
-    fn of_text(cell: Cell, text: &str, collation: Collation, ordered: bool) -> Option<Form> {
+impl ConstantForm {
+    fn of_text(
+        cell: Cell,
+        text: &str,
+        collation: Collation,
+        ordered: bool,
+    ) -> Option<ConstantForm> {
         let text = without_blanks(text);
         let ascii = || Box::<[u8]>::from(text.as_bytes());
         let same_as_bytes = !ordered && is_ascii(text.as_bytes()) && collation.is_plain_for_ascii();
         match cell {
             Cell::Char { .. } | Cell::VarChar { .. } if collation.has_weights() => {
-                Some(Form::Latin {
+                Some(ConstantForm::Latin {
                     bytes: text.chars().map_while(encode_char).collect(),
                     beyond: text.chars().find(|c| encode_char(*c).is_none()),
                 })
             }
             Cell::NChar | Cell::NVarChar { .. } if collation.has_weights() => {
                 let units = text.chars().map(|c| u16::try_from(u32::from(c)).ok());
-                units.collect::<Option<Vec<u16>>>().map(|units| Form::Wide(units.into()))
+                units.collect::<Option<Vec<u16>>>().map(|units| ConstantForm::Wide(units.into()))
             }
-            Cell::NChar | Cell::NVarChar { .. } => same_as_bytes.then(|| Form::WideAscii(ascii())),
+            Cell::NChar | Cell::NVarChar { .. } => {
+                same_as_bytes.then(|| ConstantForm::WideAscii(ascii()))
+            }
             Cell::Char { .. }
             | Cell::VarChar { .. }
             | Cell::PageChar(_)
-            | Cell::PageVarChar { .. } => {
-                Some(if same_as_bytes { Form::Ascii(ascii()) } else { Form::Text(text.into()) })
-            }
+            | Cell::PageVarChar { .. } => Some(if same_as_bytes {
+                ConstantForm::Ascii(ascii())
+            } else {
+                ConstantForm::Text(text.into())
+            }),
             _ => None,
         }
     }
@@ -136,15 +145,17 @@ impl CellConstant {
     ) -> Option<CellConstant> {
         let cell = layout.columns.get(column)?.cell;
         let form = match (cell, constant) {
-            (_, Value::Str(text)) => Form::of_text(cell, text, collation, ordered)?,
+            (_, Value::Str(text)) => ConstantForm::of_text(cell, text, collation, ordered)?,
             (Cell::Binary | Cell::VarBinary { .. }, Value::Bytes(bytes)) => {
-                Form::Bytes(without_trailing_zeros(bytes).into())
+                ConstantForm::Bytes(without_trailing_zeros(bytes).into())
             }
-            (cell, constant) if is_fixed_kind(cell, constant) => Form::Fixed(constant.clone()),
+            (cell, constant) if is_fixed_kind(cell, constant) => {
+                ConstantForm::Fixed(constant.clone())
+            }
             (
                 Cell::Bit { .. } | Cell::TinyInt | Cell::SmallInt | Cell::Int | Cell::BigInt,
                 constant,
-            ) => Form::Whole(constant.as_i64()?),
+            ) => ConstantForm::Whole(constant.as_i64()?),
             _ => return None,
         };
         Some(CellConstant { column, collation, fold: collation.is_case_insensitive(), form })
@@ -154,22 +165,24 @@ impl CellConstant {
     #[inline]
     fn order_of(&self, cell: Cell, bytes: &[u8]) -> CellOrder {
         match &self.form {
-            Form::Whole(constant) => {
+            ConstantForm::Whole(constant) => {
                 let order = whole_number(cell, bytes).map(|number| number.cmp(constant));
                 order.map_or(CellOrder::Unknown, CellOrder::Is)
             }
-            Form::Fixed(constant) => {
+            ConstantForm::Fixed(constant) => {
                 let mut value = Value::Null;
                 let decoded = decode_fixed_into(cell, bytes, &mut value);
                 let order = decoded.and_then(|()| ops::compare(&value, constant, self.collation));
                 order.map_or(CellOrder::Unknown, CellOrder::Is)
             }
-            Form::Bytes(constant) => CellOrder::Is(without_trailing_zeros(bytes).cmp(constant)),
-            Form::Latin { bytes: constant, beyond } => {
+            ConstantForm::Bytes(constant) => {
+                CellOrder::Is(without_trailing_zeros(bytes).cmp(constant))
+            }
+            ConstantForm::Latin { bytes: constant, beyond } => {
                 CellOrder::Is(self.latin_order(bytes, constant, *beyond))
             }
-            Form::Wide(constant) => self.wide_order(bytes, constant),
-            Form::Ascii(constant) => {
+            ConstantForm::Wide(constant) => self.wide_order(bytes, constant),
+            ConstantForm::Ascii(constant) => {
                 if self.is_same(bytes, constant) {
                     CellOrder::Is(Ordering::Equal)
                 } else if is_ascii(bytes) {
@@ -178,8 +191,8 @@ impl CellConstant {
                     CellOrder::Unknown
                 }
             }
-            Form::WideAscii(constant) => self.wide_ascii(bytes, constant),
-            Form::Text(constant) => {
+            ConstantForm::WideAscii(constant) => self.wide_ascii(bytes, constant),
+            ConstantForm::Text(constant) => {
                 let text = Some(bytes).filter(|bytes| is_ascii(bytes));
                 let text = text.and_then(|bytes| std::str::from_utf8(bytes).ok());
                 let order = text.map(|text| self.collation.compare(text, constant));
@@ -284,7 +297,7 @@ fn is_same_letter(own: u16, other: u16) -> bool {
 impl RowLayout {
     /// The order of a cell of a row to a constant that was made for its column.
     #[inline]
-    pub fn compare_cell(&self, parts: &Parts<'_>, constant: &CellConstant) -> CellOrder {
+    pub fn compare_cell(&self, parts: &RowParts<'_>, constant: &CellConstant) -> CellOrder {
         let Some(column) = self.columns.get(constant.column) else { return CellOrder::Unknown };
         if parts.is_null(constant.column) {
             return CellOrder::Null;
@@ -297,19 +310,19 @@ impl RowLayout {
 
     /// Whether a cell is NULL, wherever its value is; nothing where there is no such column.
     #[inline]
-    pub fn is_null_cell(&self, parts: &Parts<'_>, column: usize) -> Option<bool> {
+    pub fn is_null_cell(&self, parts: &RowParts<'_>, column: usize) -> Option<bool> {
         (column < self.columns.len()).then(|| parts.is_null(column))
     }
 
     /// The bytes of a cell that is not NULL; `None` for pointers and rows that are not sound.
     #[inline]
-    pub(super) fn cell_bytes<'a>(&self, parts: &Parts<'a>, i: usize) -> Option<&'a [u8]> {
+    pub(super) fn cell_bytes<'a>(&self, parts: &RowParts<'a>, i: usize) -> Option<&'a [u8]> {
         match self.columns.get(i)?.place {
-            Place::Fixed { offset, width } => {
+            RowPlace::Fixed { offset, width } => {
                 let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
                 if to > parts.fixed_end { None } else { parts.row.get(from..to) }
             }
-            Place::Variable { index } => match parts.variable(i, usize::from(index)) {
+            RowPlace::Variable { index } => match parts.variable(i, usize::from(index)) {
                 Ok((bytes, false)) => Some(bytes),
                 _ => None,
             },

@@ -3,7 +3,7 @@
 //! Columns that the row does not have yet are NULL. Any bytes give values or [`Corrupt`], never a
 //! panic.
 
-use super::{Column, Field, HEADER, OFF_ROW, Place, RowLayout, STATUS_VARIABLE};
+use super::{Column, Field, HEADER, OFF_ROW, RowLayout, RowPlace, STATUS_VARIABLE};
 use crate::error::Corrupt;
 use crate::rowcell::{Cell, decode_bytes, decode_bytes_into, decode_fixed_into};
 use crate::value::Value;
@@ -19,7 +19,7 @@ struct RunText<'a> {
 
 /// The parts of one row, found and bounds-checked once.
 #[derive(Clone, Copy)]
-pub struct Parts<'a> {
+pub struct RowParts<'a> {
     pub(super) row: &'a [u8],
     pub(super) fixed_end: usize,
     columns: usize,
@@ -38,12 +38,12 @@ fn u16_at(row: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-impl<'a> Parts<'a> {
+impl<'a> RowParts<'a> {
     /// Of a row's bytes.
     ///
     /// Errors: `Short` when it is cut off.
     #[inline]
-    pub fn of(row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
+    pub fn of(row: &'a [u8]) -> Result<RowParts<'a>, Corrupt> {
         let short = |needed: usize| Corrupt::Short { len: row.len(), needed };
         let fixed_end = u16_at(row, 2).ok_or_else(|| short(HEADER))?;
         if fixed_end < HEADER {
@@ -54,12 +54,12 @@ impl<'a> Parts<'a> {
         let nulls_end = nulls_at + columns.div_ceil(8);
         let nulls = row.get(nulls_at..nulls_end).ok_or_else(|| short(nulls_end))?;
         if row[0] & STATUS_VARIABLE == 0 {
-            return Ok(Parts { row, fixed_end, columns, nulls, ends: &[], data: nulls_end });
+            return Ok(RowParts { row, fixed_end, columns, nulls, ends: &[], data: nulls_end });
         }
         let count = u16_at(row, nulls_end).ok_or_else(|| short(nulls_end + 2))?;
         let data = nulls_end + 2 + 2 * count;
         let ends = row.get(nulls_end + 2..data).ok_or_else(|| short(data))?;
-        Ok(Parts { row, fixed_end, columns, nulls, ends, data })
+        Ok(RowParts { row, fixed_end, columns, nulls, ends, data })
     }
 
     /// NULL, or not in this row because the column is younger than it.
@@ -98,21 +98,21 @@ impl RowLayout {
     ///
     /// Errors: `Short` when it is cut off.
     #[inline]
-    pub fn parts<'a>(&self, row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
-        if self.bare { self.bare_parts(row) } else { Parts::of(row) }
+    pub fn parts<'a>(&self, row: &'a [u8]) -> Result<RowParts<'a>, Corrupt> {
+        if self.bare { self.bare_parts(row) } else { RowParts::of(row) }
     }
 
-    fn bare_parts<'a>(&self, row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
+    fn bare_parts<'a>(&self, row: &'a [u8]) -> Result<RowParts<'a>, Corrupt> {
         let short = |needed: usize| Corrupt::Short { len: row.len(), needed };
         let (fixed_end, columns, nulls_end) =
             (self.fixed_end, self.columns.len(), self.min_row_size());
         let nulls = row.get(fixed_end..nulls_end).ok_or_else(|| short(nulls_end))?;
         if row.len() == nulls_end {
-            return Ok(Parts { row, fixed_end, columns, nulls, ends: &[], data: nulls_end });
+            return Ok(RowParts { row, fixed_end, columns, nulls, ends: &[], data: nulls_end });
         }
         let data = nulls_end + 2 * self.variable.len();
         let ends = row.get(nulls_end..data).ok_or_else(|| short(data))?;
-        Ok(Parts { row, fixed_end, columns, nulls, ends, data })
+        Ok(RowParts { row, fixed_end, columns, nulls, ends, data })
     }
 
     /// The text of one char column through its stretch's text; `None` when that is not all ASCII or
@@ -120,7 +120,7 @@ impl RowLayout {
     #[inline]
     fn run_text<'a>(
         &self,
-        parts: &Parts<'a>,
+        parts: &RowParts<'a>,
         cache: &mut RunText<'a>,
         run: u16,
         from: usize,
@@ -141,7 +141,7 @@ impl RowLayout {
     #[inline(always)]
     fn decode_into<'a>(
         &self,
-        parts: &Parts<'a>,
+        parts: &RowParts<'a>,
         cache: &mut Option<RunText<'a>>,
         i: usize,
         place: &mut Value,
@@ -152,7 +152,7 @@ impl RowLayout {
             return Ok(None);
         }
         match column.place {
-            Place::Fixed { offset, width } => {
+            RowPlace::Fixed { offset, width } => {
                 let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
                 if to > parts.fixed_end {
                     return Err(Corrupt::Fixed { column: i });
@@ -166,7 +166,7 @@ impl RowLayout {
                 let bytes = parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?;
                 decode_fixed_into(column.cell, bytes, place).ok_or(Corrupt::Value { column: i })?;
             }
-            Place::Variable { index } => {
+            RowPlace::Variable { index } => {
                 let (bytes, pointer) = parts.variable(i, usize::from(index))?;
                 if pointer {
                     return Ok(Some(bytes));
@@ -241,7 +241,7 @@ impl RowLayout {
     #[inline]
     pub fn decode_parts(
         &self,
-        parts: &Parts<'_>,
+        parts: &RowParts<'_>,
         wanted: &[u16],
         out: &mut [Value],
     ) -> Result<(), Corrupt> {
@@ -253,7 +253,7 @@ impl RowLayout {
     #[inline]
     fn decode_parts_with<E: From<Corrupt>>(
         &self,
-        parts: &Parts<'_>,
+        parts: &RowParts<'_>,
         wanted: &[u16],
         out: &mut [Value],
         fetch: &mut impl FnMut(usize, &[u8]) -> Result<Value, E>,
@@ -273,8 +273,8 @@ impl RowLayout {
     /// Whether a fixed column that is not a bit has a value in this row, so that it can be written
     /// in place.
     #[inline]
-    pub fn has_fixed(&self, parts: &Parts<'_>, i: usize) -> bool {
-        let Some(Column { cell, place: Place::Fixed { offset, width } }) = self.columns.get(i)
+    pub fn has_fixed(&self, parts: &RowParts<'_>, i: usize) -> bool {
+        let Some(Column { cell, place: RowPlace::Fixed { offset, width } }) = self.columns.get(i)
         else {
             return false;
         };

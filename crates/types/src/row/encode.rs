@@ -2,8 +2,8 @@
 //! itself.
 
 use super::{
-    Column, EncodeValue, MAX_ROW, OFF_ROW, Place, RowLayout, STATUS_NULL_BITMAP, STATUS_OVERFLOW,
-    STATUS_VARIABLE,
+    Column, EncodeValue, MAX_ROW, OFF_ROW, RowLayout, RowPlace, STATUS_NULL_BITMAP,
+    STATUS_OVERFLOW, STATUS_VARIABLE,
 };
 use crate::error::SqlError;
 use crate::rowcell::{Cell, encode_bytes, encode_fixed};
@@ -80,11 +80,11 @@ impl RowLayout {
                 continue;
             }
             match (column.place, item) {
-                (Place::Fixed { offset, width }, EncodeValue::Value(v)) => {
+                (RowPlace::Fixed { offset, width }, EncodeValue::Value(v)) => {
                     let slot = usize::from(offset)..usize::from(offset) + usize::from(width);
                     encode_fixed(column.cell, v, &mut fixed[slot])?;
                 }
-                (Place::Variable { index }, EncodeValue::Value(v)) => {
+                (RowPlace::Variable { index }, EncodeValue::Value(v)) => {
                     let empty = match v {
                         Value::Str(s) => s.is_empty(),
                         Value::Bytes(b) => b.is_empty(),
@@ -94,13 +94,13 @@ impl RowLayout {
                         written = usize::from(index) + 1;
                     }
                 }
-                (Place::Variable { index }, EncodeValue::LobPointer(_)) => {
+                (RowPlace::Variable { index }, EncodeValue::LobPointer(_)) => {
                     written = usize::from(index) + 1;
                     if !self.bare && !self.types[i].ty.is_lob() {
                         fixed[0] |= STATUS_OVERFLOW;
                     }
                 }
-                (Place::Fixed { .. }, EncodeValue::LobPointer(_)) => {
+                (RowPlace::Fixed { .. }, EncodeValue::LobPointer(_)) => {
                     return Err(SqlError::internal("only variable columns hold pointers"));
                 }
             }
@@ -162,7 +162,7 @@ impl RowLayout {
             return Ok(());
         }
         match self.columns.get(i) {
-            Some(Column { cell, place: Place::Fixed { width, .. } })
+            Some(Column { cell, place: RowPlace::Fixed { width, .. } })
                 if !matches!(cell, Cell::Bit { .. }) && usize::from(*width) == place.len() =>
             {
                 place.fill(0);
@@ -213,7 +213,7 @@ impl RowLayout {
         out: &mut Vec<u8>,
     ) -> Result<(), SqlError> {
         match self.columns.get(i) {
-            Some(column) if matches!(column.place, Place::Variable { .. }) => {
+            Some(column) if matches!(column.place, RowPlace::Variable { .. }) => {
                 encode_bytes(column.cell, value, out)
             }
             _ => Err(SqlError::internal("only variable columns are stored outside the row")),

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Parts, Place, RowLayout};
+use super::{RowLayout, RowParts, RowPlace};
 use crate::error::Corrupt;
 use crate::rowcell::{Cell, decode_bytes, decode_fixed, latin_text, wide_text};
 use crate::units;
@@ -57,9 +57,9 @@ impl RowLayout {
     /// The pointer that stands for a column's value; nothing where none does, and where
     /// [`RowLayout::decode_field`] is an error.
     #[inline]
-    pub fn pointer<'a>(&self, parts: &Parts<'a>, i: usize) -> Option<&'a [u8]> {
+    pub fn pointer<'a>(&self, parts: &RowParts<'a>, i: usize) -> Option<&'a [u8]> {
         match self.columns.get(i)?.place {
-            Place::Variable { index } if !parts.is_null(i) => {
+            RowPlace::Variable { index } if !parts.is_null(i) => {
                 match parts.variable(i, usize::from(index)) {
                     Ok((bytes, true)) => Some(bytes),
                     _ => None,
@@ -88,20 +88,20 @@ impl RowLayout {
     }
 
     #[inline]
-    fn stored_cell<'a>(&self, parts: &Parts<'a>, i: usize) -> Result<StoredCell<'a>, Corrupt> {
+    fn stored_cell<'a>(&self, parts: &RowParts<'a>, i: usize) -> Result<StoredCell<'a>, Corrupt> {
         let column = self.columns.get(i).ok_or(Corrupt::NoColumn { column: i })?;
         if parts.is_null(i) {
             return Ok(StoredCell::Value(Value::Null));
         }
         let (bytes, fixed) = match column.place {
-            Place::Fixed { offset, width } => {
+            RowPlace::Fixed { offset, width } => {
                 let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
                 if to > parts.fixed_end {
                     return Err(Corrupt::Fixed { column: i });
                 }
                 (parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?, true)
             }
-            Place::Variable { index } => match parts.variable(i, usize::from(index))? {
+            RowPlace::Variable { index } => match parts.variable(i, usize::from(index))? {
                 (_, true) => return Err(Corrupt::OffRow { column: i }),
                 (bytes, false) => (bytes, false),
             },

@@ -33,12 +33,12 @@ fn checkpoint(log: &Log) -> Lsn {
 }
 
 /// A backup: the archive's description and all its blocks.
-struct Taken {
+struct TakenBackup {
     archive: LogArchive,
     bytes: Vec<u8>,
 }
 
-fn take(mut archive: LogArchive) -> Taken {
+fn take(mut archive: LogArchive) -> TakenBackup {
     let mut bytes = Vec::new();
     loop {
         let before = bytes.len();
@@ -48,15 +48,15 @@ fn take(mut archive: LogArchive) -> Taken {
         }
         assert!(bytes.len() > before);
     }
-    Taken { archive, bytes }
+    TakenBackup { archive, bytes }
 }
 
-fn backup(log: &Log, from: Lsn) -> Taken {
+fn backup(log: &Log, from: Lsn) -> TakenBackup {
     log.flush_all().expect("flush");
     take(log.archive(from).expect("archive"))
 }
 
-fn lay(restore: &mut LogRestore, taken: &Taken) -> Result<u32, LogError> {
+fn lay(restore: &mut LogRestore, taken: &TakenBackup) -> Result<u32, LogError> {
     let mut laid = 0;
     for block in LogBlocks::new(&taken.bytes) {
         laid += u32::from(restore.lay(&block?, u16::MAX)?);
@@ -64,7 +64,7 @@ fn lay(restore: &mut LogRestore, taken: &Taken) -> Result<u32, LogError> {
     Ok(laid)
 }
 
-fn new_copy(disk: &SimDisk, taken: &Taken) -> Result<LogRestore, LogError> {
+fn new_copy(disk: &SimDisk, taken: &TakenBackup) -> Result<LogRestore, LogError> {
     let a = &taken.archive;
     let (path, id) = (Path::new(COPY), [9; 16]);
     LogRestore::create(disk, path, id, a.layout(), a.vlfs(), a.from(), Alignment::Device)

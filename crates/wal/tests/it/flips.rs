@@ -20,7 +20,7 @@ const PATH: &str = "log";
 
 /// How the log was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum LogEnding {
     /// The power failed right after the last flush.
     Crash,
     /// It was idle for a while, then the power failed.
@@ -28,10 +28,10 @@ enum End {
     Closed,
 }
 
-struct Made {
+struct MadeLog {
     disk: SimDisk,
     options: LogOptions,
-    end: End,
+    end: LogEnding,
     /// File offset and length of each block from the checkpoint on, whether it is its VLF's last,
     /// and its position (VLF, block).
     blocks: Vec<(u64, usize, bool, (u32, u32))>,
@@ -57,7 +57,7 @@ fn options(rng: &mut fastrand::Rng) -> LogOptions {
 
 /// A log that went round its VLFs a few times, with flushes of one and of many blocks and
 /// checkpoints.
-fn make(seed: u64) -> Made {
+fn make(seed: u64) -> MadeLog {
     let mut rng = fastrand::Rng::with_seed(seed);
     let options = options(&mut rng);
     let sectors = Sectors { logical: 512, physical: 512 };
@@ -86,11 +86,12 @@ fn make(seed: u64) -> Made {
             flushed_from = checkpoint;
         }
     }
-    let end = [End::Crash, End::Crash, End::Idle, End::Closed][rng.usize(0..4)];
+    let end =
+        [LogEnding::Crash, LogEnding::Crash, LogEnding::Idle, LogEnding::Closed][rng.usize(0..4)];
     match end {
-        End::Crash => {}
-        End::Idle => log.seal().expect("seal"),
-        End::Closed => log.close().expect("close"),
+        LogEnding::Crash => {}
+        LogEnding::Idle => log.seal().expect("seal"),
+        LogEnding::Closed => log.close().expect("close"),
     }
     // An open log is locked; the disk that a power loss leaves is not.
     let disk = disk.crash(seed);
@@ -98,7 +99,7 @@ fn make(seed: u64) -> Made {
     let last_flush =
         blocks.iter().position(|block| block.3 >= (flushed_from.vlf, flushed_from.block));
     let last_flush = last_flush.expect("the last flush wrote blocks");
-    Made { disk, options, end, blocks, last_flush }
+    MadeLog { disk, options, end, blocks, last_flush }
 }
 
 fn number(bytes: &[u8], at: usize) -> u32 {
@@ -147,7 +148,7 @@ struct Flipped {
 }
 
 /// Flips a bit of an acknowledged block and opens.
-fn flip_one(made: &Made, rng: &mut fastrand::Rng) -> Flipped {
+fn flip_one(made: &MadeLog, rng: &mut fastrand::Rng) -> Flipped {
     let count = made.blocks.len();
     let last: Vec<usize> = (0..count).filter(|at| made.blocks[*at].2).collect();
     let at = match rng.u8(0..10) {
@@ -160,7 +161,7 @@ fn flip_one(made: &Made, rng: &mut fastrand::Rng) -> Flipped {
     let disk = made.disk.crash(0);
     flip(&disk.open(Path::new(PATH), OpenMode::Open).expect("open"), offset, bit);
     let newest = at >= made.last_flush;
-    let as_if_torn = made.end == End::Crash && newest && bit / 8 >= 512;
+    let as_if_torn = made.end == LogEnding::Crash && newest && bit / 8 >= 512;
     let mut found = true;
     match Log::open(&disk, Path::new(PATH), made.options.clone()) {
         Err(LogError::Missing { from, to, .. }) => {
@@ -245,7 +246,7 @@ fn lost_sectors_are_found_outside_of_the_last_unsealed_flush() {
                     found += 1;
                 }
                 Err(LogError::Corrupt { .. }) if at == 0 => found += 1,
-                Ok(_) if made.end == End::Crash && at >= made.last_flush => missed += 1,
+                Ok(_) if made.end == LogEnding::Crash && at >= made.last_flush => missed += 1,
                 other => {
                     panic!(
                         "seed {seed}, {:?}: block {at} of {}: {other:?}",

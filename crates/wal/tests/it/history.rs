@@ -22,13 +22,13 @@ fn options() -> LogOptions {
 }
 
 /// The log's records that are not truncated, in order.
-struct Kept {
+struct KeptRecords {
     log: Arc<Log>,
     records: Vec<(Lsn, Vec<u8>)>,
     number: u64,
 }
 
-impl Kept {
+impl KeptRecords {
     fn append(&mut self) -> Lsn {
         self.number += 1;
         let bytes = self.number.to_le_bytes().repeat(3000 + self.number as usize % 1000);
@@ -76,7 +76,7 @@ impl Kept {
 fn more_stretches_than_the_header_keeps() {
     let disk = SimDisk::new(3);
     let log = Log::create(&disk, Path::new(PATH), options()).unwrap();
-    let mut kept = Kept { log, records: Vec::new(), number: 0 };
+    let mut kept = KeptRecords { log, records: Vec::new(), number: 0 };
     // Each growth is two VLFs. With nothing freed, the log fills them in order.
     while kept.log.vlfs().len() < 100 {
         kept.append();

@@ -1,25 +1,25 @@
 //! The steps of paths: which nodes stand at an axis, which of them pass the test and the
 //! predicates. Guarantee: a step gives nodes in document order, each once.
 
-use super::{Focus, Items, Run};
+use super::{Evaluation, Focus, Items};
 use crate::error::QueryError;
 use crate::item::{Atom, Item};
 use crate::pace::{Pace, sorted};
-use crate::path::{Axis, Expr, Step, Test};
+use crate::path::{Axis, Expr, PathStep, Test};
 use crate::tree::{Document, Kind, NodeRef};
 
-impl Run<'_> {
-    pub(super) fn step(&mut self, items: Items, step: &Step) -> Result<Items, QueryError> {
+impl Evaluation<'_> {
+    pub(super) fn step(&mut self, items: Items, step: &PathStep) -> Result<Items, QueryError> {
         let last = items.len();
         let kept = self.focus.clone();
         let mut out = Vec::new();
         for (at, item) in items.into_iter().enumerate() {
             match step {
-                Step::Each(e) => {
+                PathStep::Each(e) => {
                     self.focus = Focus { item, position: at + 1, last };
                     out.extend(self.eval(e)?);
                 }
-                Step::Axis { axis, test, predicates } => {
+                PathStep::Axis { axis, test, predicates } => {
                     let Item::Node(node) = item else { continue };
                     if predicates.is_empty() {
                         self.axis(node, *axis, test, &mut out)?;
@@ -35,7 +35,10 @@ impl Run<'_> {
         let nodes = out.iter().all(|item| matches!(item, Item::Node(_)));
         let backwards = matches!(
             step,
-            Step::Axis { axis: Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling, .. }
+            PathStep::Axis {
+                axis: Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling,
+                ..
+            }
         );
         if nodes && last > 1 || backwards { in_order(out, self.pace) } else { Ok(out) }
     }

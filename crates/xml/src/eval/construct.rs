@@ -1,15 +1,15 @@
 //! Nodes that a query makes: each is a tree of its own, into which nodes of others are copied.
 //! Guarantee: an element has each attribute once (6308), and those before what stands in it (6307).
 
-use super::{Items, Run};
+use super::{Evaluation, Items};
 use crate::build::Builder;
 use crate::error::QueryError;
 use crate::item::{Atom, Item};
-use crate::path::{Constructor, Content, Leaf};
-use crate::read::{Source, Whitespace, read};
+use crate::path::{Constructor, ContentPart, Leaf};
+use crate::read::{TextSource, Whitespace, read};
 use crate::tree::{Document, Kind, NodeRef};
 
-impl Run<'_> {
+impl Evaluation<'_> {
     /// Keeps a new document, and gives its number.
     fn keep(&mut self, document: Document) -> Result<u32, QueryError> {
         self.made.push(document);
@@ -66,7 +66,7 @@ impl Run<'_> {
         };
         self.pace.step(value.bytes())?;
         let Atom::Document(text) = value else { return Ok(vec![value.clone().into()]) };
-        let document = read(text, Source::Wide, Whitespace::Kept, self.pace)?;
+        let document = read(text, TextSource::Wide, Whitespace::Kept, self.pace)?;
         let children: Vec<u32> = document.children(0).collect();
         let made = self.keep(document)?;
         Ok(children
@@ -90,12 +90,14 @@ impl Run<'_> {
             let mark = built.text_mark();
             for part in parts {
                 match part {
-                    Content::Text(text) => built.put_all(text, self.pace)?,
-                    Content::Value(e) => {
+                    ContentPart::Text(text) => built.put_all(text, self.pace)?,
+                    ContentPart::Value(e) => {
                         let items = self.eval(e)?;
                         built.put_all(&self.joined_texts(&items)?, self.pace)?;
                     }
-                    Content::Element(_) | Content::Comment(_) | Content::Instruction(..) => {}
+                    ContentPart::Element(_)
+                    | ContentPart::Comment(_)
+                    | ContentPart::Instruction(..) => {}
                 }
             }
             let value = built.since(mark);
@@ -104,11 +106,13 @@ impl Run<'_> {
         }
         for part in &constructor.content {
             match part {
-                Content::Text(text) => built.joined_text(text, self.pace)?,
-                Content::Element(inner) => self.construct(inner, built)?,
-                Content::Comment(text) => built.comment(text, self.pace)?,
-                Content::Instruction(target, text) => built.instruction(target, text, self.pace)?,
-                Content::Value(e) => {
+                ContentPart::Text(text) => built.joined_text(text, self.pace)?,
+                ContentPart::Element(inner) => self.construct(inner, built)?,
+                ContentPart::Comment(text) => built.comment(text, self.pace)?,
+                ContentPart::Instruction(target, text) => {
+                    built.instruction(target, text, self.pace)?
+                }
+                ContentPart::Value(e) => {
                     let items = self.eval(e)?;
                     self.add_items(items, built)?;
                 }

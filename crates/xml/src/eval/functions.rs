@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use super::{Items, Run};
+use super::{Evaluation, Items};
 use crate::error::QueryError;
 use crate::item::{Atom, Item};
 use crate::pace::{Pace, pieces};
 use crate::path::{Callee, Expr};
 
-type Call = fn(&mut Run<'_>, &[Items]) -> Result<Items, QueryError>;
+type Call = fn(&mut Evaluation<'_>, &[Items]) -> Result<Items, QueryError>;
 
 /// A function; `context`: without an argument it takes the item at hand.
 struct Function {
@@ -106,7 +106,11 @@ pub(crate) fn find(name: &str) -> Option<(Callee, &'static RangeInclusive<usize>
 }
 
 /// Calls a function that [`find`] has found.
-pub(super) fn call(run: &mut Run<'_>, callee: Callee, args: &[Expr]) -> Result<Items, QueryError> {
+pub(super) fn call(
+    run: &mut Evaluation<'_>,
+    callee: Callee,
+    args: &[Expr],
+) -> Result<Items, QueryError> {
     let function = &FUNCTIONS[callee.place];
     let mut values = Vec::with_capacity(args.len().max(1));
     for arg in args {
@@ -122,12 +126,12 @@ fn one(atom: Atom) -> Result<Items, QueryError> {
     Ok(vec![atom.into()])
 }
 
-fn text(run: &Run<'_>, args: &[Items], at: usize) -> Result<String, QueryError> {
+fn text(run: &Evaluation<'_>, args: &[Items], at: usize) -> Result<String, QueryError> {
     let first = args.get(at).map_or(Ok(None), |items| run.first(items))?;
     Ok(first.map(Atom::into_text).unwrap_or_default())
 }
 
-fn numbers(run: &Run<'_>, items: &Items) -> Result<Vec<f64>, QueryError> {
+fn numbers(run: &Evaluation<'_>, items: &Items) -> Result<Vec<f64>, QueryError> {
     items.iter().map(|item| Ok(run.atom(item)?.number())).collect()
 }
 
@@ -150,7 +154,7 @@ fn contains(text: &str, part: &str, pace: &Pace<'_>) -> Result<Items, QueryError
 }
 
 /// A text changed part by part.
-fn mapped(run: &Run<'_>, text: &str, map: fn(&str) -> String) -> Result<Items, QueryError> {
+fn mapped(run: &Evaluation<'_>, text: &str, map: fn(&str) -> String) -> Result<Items, QueryError> {
     let mut out = String::new();
     for piece in pieces(text, run.pace) {
         out.push_str(&map(piece?));
@@ -159,7 +163,7 @@ fn mapped(run: &Run<'_>, text: &str, map: fn(&str) -> String) -> Result<Items, Q
 }
 
 /// MIN and MAX: of numbers where all are, else of texts.
-fn best(run: &Run<'_>, items: &Items, least: bool) -> Result<Items, QueryError> {
+fn best(run: &Evaluation<'_>, items: &Items, least: bool) -> Result<Items, QueryError> {
     let atoms = run.atoms(items)?;
     let numeric = atoms.iter().all(|a| !matches!(a, Atom::Text(_)) && !a.number().is_nan());
     let less =
@@ -178,7 +182,11 @@ fn best(run: &Run<'_>, items: &Items, least: bool) -> Result<Items, QueryError> 
     }
 }
 
-fn rounded(run: &Run<'_>, items: &Items, round: fn(f64) -> f64) -> Result<Items, QueryError> {
+fn rounded(
+    run: &Evaluation<'_>,
+    items: &Items,
+    round: fn(f64) -> f64,
+) -> Result<Items, QueryError> {
     match run.first(items)? {
         None => Ok(Vec::new()),
         Some(atom) => one(Atom::Number(round(atom.number()))),
@@ -186,7 +194,7 @@ fn rounded(run: &Run<'_>, items: &Items, round: fn(f64) -> f64) -> Result<Items,
 }
 
 /// Characters from a place on, places counted from 1 and rounded.
-fn substring(run: &mut Run<'_>, args: &[Items]) -> Result<Items, QueryError> {
+fn substring(run: &mut Evaluation<'_>, args: &[Items]) -> Result<Items, QueryError> {
     let number = |at: usize| match args.get(at) {
         Some(items) => Ok(Some(run.first(items)?.as_ref().map_or(f64::NAN, Atom::number))),
         None => Ok::<_, QueryError>(None),

@@ -7,7 +7,7 @@ use messages as msg;
 use super::Parser;
 use crate::error::{PLACE, QueryError};
 use crate::item::Atom;
-use crate::path::{Constructor, Content, Expr, Leaf};
+use crate::path::{Constructor, ContentPart, Expr, Leaf};
 use crate::read::is_space;
 use crate::tree::Name;
 
@@ -123,7 +123,7 @@ impl Parser<'_> {
         if word == "element" {
             let name =
                 Name { prefix: prefix.into(), local: local.into(), uri: self.space(prefix)? };
-            let content = vec![Content::Value(value)];
+            let content = vec![ContentPart::Value(value)];
             let constructor =
                 Constructor { name, spaces: Vec::new(), attributes: Vec::new(), content };
             return Ok(Expr::Element(Box::new(constructor)));
@@ -151,10 +151,10 @@ impl Parser<'_> {
             self.scan.space();
             let value = self.attribute_value()?;
             let space = match (prefix, local, &value[..]) {
-                ("xmlns", prefix, [Content::Text(uri)]) => {
+                ("xmlns", prefix, [ContentPart::Text(uri)]) => {
                     Some((prefix.into(), uri.as_str().into()))
                 }
-                ("", "xmlns", [Content::Text(uri)]) => {
+                ("", "xmlns", [ContentPart::Text(uri)]) => {
                     Some((CompactString::default(), uri.as_str().into()))
                 }
                 ("", "xmlns", []) => Some((CompactString::default(), CompactString::default())),
@@ -165,7 +165,7 @@ impl Parser<'_> {
                 None => written.push((prefix, local, value)),
             }
         }
-        let mut attributes: Vec<(Name, Vec<Content>)> = Vec::with_capacity(written.len());
+        let mut attributes: Vec<(Name, Vec<ContentPart>)> = Vec::with_capacity(written.len());
         for (prefix, local, value) in written {
             let uri =
                 if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
@@ -196,7 +196,7 @@ impl Parser<'_> {
         Ok(Constructor { name: own, spaces, attributes, content })
     }
 
-    fn attribute_value(&mut self) -> Result<Vec<Content>, QueryError> {
+    fn attribute_value(&mut self) -> Result<Vec<ContentPart>, QueryError> {
         let Some(quote @ ('"' | '\'')) = self.scan.bump() else { return Err(self.scan.syntax()) };
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -215,7 +215,7 @@ impl Parser<'_> {
             }
         }
         if !text.is_empty() {
-            parts.push(Content::Text(text));
+            parts.push(ContentPart::Text(text));
         }
         Ok(parts)
     }
@@ -225,7 +225,7 @@ impl Parser<'_> {
         &mut self,
         c: char,
         text: &mut String,
-        parts: &mut Vec<Content>,
+        parts: &mut Vec<ContentPart>,
     ) -> Result<(), QueryError> {
         match c {
             '&' => text.push(self.scan.reference()?),
@@ -235,9 +235,9 @@ impl Parser<'_> {
             }
             '{' => {
                 if !text.is_empty() {
-                    parts.push(Content::Text(std::mem::take(text)));
+                    parts.push(ContentPart::Text(std::mem::take(text)));
                 }
-                parts.push(Content::Value(self.sequence()?));
+                parts.push(ContentPart::Value(self.sequence()?));
                 self.scan.expect("}")?;
             }
             '}' => return Err(QueryError::syntax("}")),
@@ -248,7 +248,7 @@ impl Parser<'_> {
 
     /// What stands in an element, up to behind the `</` of its end tag. Text of white space alone
     /// goes.
-    fn content(&mut self) -> Result<Vec<Content>, QueryError> {
+    fn content(&mut self) -> Result<Vec<ContentPart>, QueryError> {
         let mut parts = Vec::new();
         let mut text = String::new();
         loop {
@@ -257,19 +257,19 @@ impl Parser<'_> {
             if tag {
                 let text = std::mem::take(&mut text);
                 if !text.chars().all(is_space) {
-                    parts.push(Content::Text(text));
+                    parts.push(ContentPart::Text(text));
                 }
             }
             if rest.starts_with("</") {
                 self.scan.at += 2;
                 return Ok(parts);
             } else if rest.starts_with("<!--") {
-                parts.push(Content::Comment(self.comment()?));
+                parts.push(ContentPart::Comment(self.comment()?));
             } else if rest.starts_with("<?") {
                 let (target, text) = self.instruction()?;
-                parts.push(Content::Instruction(target, text));
+                parts.push(ContentPart::Instruction(target, text));
             } else if rest.starts_with("<![CDATA[") {
-                parts.push(Content::Text(self.character_data()?));
+                parts.push(ContentPart::Text(self.character_data()?));
             } else if tag {
                 self.nested_element(&mut parts)?;
             } else {
@@ -286,9 +286,9 @@ impl Parser<'_> {
         }
     }
 
-    fn nested_element(&mut self, parts: &mut Vec<Content>) -> Result<(), QueryError> {
+    fn nested_element(&mut self, parts: &mut Vec<ContentPart>) -> Result<(), QueryError> {
         let element = self.nested(Self::element)?;
-        parts.push(Content::Element(element));
+        parts.push(ContentPart::Element(element));
         Ok(())
     }
 }

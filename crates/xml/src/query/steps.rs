@@ -5,7 +5,7 @@ use messages as msg;
 
 use super::{Parser, anywhere};
 use crate::error::{PLACE, QueryError};
-use crate::path::{Axis, Expr, Step, Test};
+use crate::path::{Axis, Expr, PathStep, Test};
 use crate::tree::Name;
 
 impl Parser<'_> {
@@ -22,7 +22,7 @@ impl Parser<'_> {
             Expr::Root
         } else {
             match self.step()? {
-                Step::Each(first) => first,
+                PathStep::Each(first) => first,
                 step => {
                     steps.push(step);
                     Expr::Context
@@ -51,8 +51,8 @@ impl Parser<'_> {
         })
     }
 
-    fn step(&mut self) -> Result<Step, QueryError> {
-        let axis = |axis, test| Step::Axis { axis, test, predicates: Vec::new() };
+    fn step(&mut self) -> Result<PathStep, QueryError> {
+        let axis = |axis, test| PathStep::Axis { axis, test, predicates: Vec::new() };
         let step = if self.scan.eat("..") {
             axis(Axis::Parent, Test::Any)
         } else if self.scan.eat("@") {
@@ -67,15 +67,15 @@ impl Parser<'_> {
             if primary.is_empty() && !predicates.is_empty() {
                 return Err(empty("[]"));
             }
-            return Ok(Step::Each(if predicates.is_empty() {
+            return Ok(PathStep::Each(if predicates.is_empty() {
                 primary
             } else {
                 Expr::Filter(Box::new(primary), predicates)
             }));
         };
         match step {
-            Step::Axis { axis, test, .. } => {
-                Ok(Step::Axis { axis, test, predicates: self.predicates()? })
+            PathStep::Axis { axis, test, .. } => {
+                Ok(PathStep::Axis { axis, test, predicates: self.predicates()? })
             }
             each => Ok(each),
         }
@@ -189,12 +189,12 @@ fn empty(part: &str) -> QueryError {
 
 /// `//name` is two steps, of which the first gives all nodes: one gives the same where no place
 /// counts.
-fn shortened(steps: Vec<Step>) -> Vec<Step> {
-    let mut out: Vec<Step> = Vec::with_capacity(steps.len());
+fn shortened(steps: Vec<PathStep>) -> Vec<PathStep> {
+    let mut out: Vec<PathStep> = Vec::with_capacity(steps.len());
     for mut step in steps {
-        if let Step::Axis { axis: axis @ Axis::Child, predicates, .. } = &mut step
+        if let PathStep::Axis { axis: axis @ Axis::Child, predicates, .. } = &mut step
             && predicates.is_empty()
-            && let Some(Step::Axis {
+            && let Some(PathStep::Axis {
                 axis: Axis::DescendantOrSelf,
                 test: Test::Any,
                 predicates: before,

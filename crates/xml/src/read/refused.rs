@@ -5,13 +5,13 @@ use messages as msg;
 use quick_xml::errors::{IllFormedError, SyntaxError};
 use quick_xml::events::BytesDecl;
 
-use super::{Source, is_name};
+use super::{TextSource, is_name};
 use crate::error::ReadError;
 
 /// 9402: the declaration names an encoding that the text cannot have had.
 pub(super) fn check_encoding(
     decl: &BytesDecl<'_>,
-    source: Source,
+    source: TextSource,
     text: &str,
     end: usize,
 ) -> Result<(), ReadError> {
@@ -19,9 +19,9 @@ pub(super) fn check_encoding(
     let name = String::from_utf8_lossy(&encoding).to_ascii_lowercase();
     let wide = matches!(name.as_str(), "utf-16" | "ucs-2" | "iso-10646-ucs-2" | "unicode");
     let fits = match source {
-        Source::Wide => wide,
-        Source::Narrow => !wide,
-        Source::Bytes => true,
+        TextSource::Wide => wide,
+        TextSource::Narrow => !wide,
+        TextSource::Bytes => true,
     };
     if fits { Ok(()) } else { Err(ReadError::at(msg::XML_ENCODING, text, end.saturating_sub(2))) }
 }

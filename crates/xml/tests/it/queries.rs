@@ -1,7 +1,7 @@
 //! Queries, changes, reading and writing.
 
 use ringwood_xml::{
-    Atom, Change, Document, Encoding, External, NodeRef, Pace, Query, Source, Whitespace, read,
+    Atom, Change, Document, Encoding, External, NodeRef, Pace, Query, TextSource, Whitespace, read,
     watched,
 };
 
@@ -11,7 +11,7 @@ fn free() -> Pace<'static> {
 }
 
 fn doc(text: &str) -> Document {
-    read(text, Source::Wide, Whitespace::Dropped, &free()).unwrap()
+    read(text, TextSource::Wide, Whitespace::Dropped, &free()).unwrap()
 }
 
 const BOOKS: &str = r#"<shop><!--stock--><book id="1" lang="en"><title>A&amp;B</title><price>12.50</price></book><book id="2"><title>C</title><price>7</price><note/></book><p:x xmlns:p="urn:p" p:a="9">y</p:x></shop>"#;
@@ -485,7 +485,7 @@ fn rows_of_nodes_know_their_ancestors_tags() {
 
 /// The normal form of a text, or the number and place of its error.
 fn form(text: &str) -> String {
-    match read(text, Source::Wide, Whitespace::Dropped, &free()) {
+    match read(text, TextSource::Wide, Whitespace::Dropped, &free()) {
         Ok(document) => document.text(&free()),
         Err(e) => format!("{}: {}", e.number, e.text),
     }
@@ -512,7 +512,7 @@ fn reading_and_writing() {
         "<p:a xmlns:p=\"u\"><p:b/></p:a>"
     );
     assert_eq!(
-        read("<a> <b/> </a>", Source::Wide, Whitespace::Kept, &free()).unwrap().text(&free()),
+        read("<a> <b/> </a>", TextSource::Wide, Whitespace::Kept, &free()).unwrap().text(&free()),
         "<a> <b/> </a>"
     );
 }
@@ -549,7 +549,7 @@ fn texts_that_are_none() {
     assert_eq!(
         read(
             "<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>",
-            Source::Narrow,
+            TextSource::Narrow,
             Whitespace::Dropped,
             &free()
         )
@@ -621,9 +621,9 @@ fn no_text_is_too_odd() {
     let (document, pace) = (doc(BOOKS), free());
     for _ in 0..60_000 {
         let text: String = (0..random(14)).map(|_| parts[random(parts.len())]).collect();
-        if let Ok(read) = read(&text, Source::Wide, Whitespace::Kept, &pace) {
+        if let Ok(read) = read(&text, TextSource::Wide, Whitespace::Kept, &pace) {
             let form = read.text(&pace);
-            let again = ringwood_xml::read(&form, Source::Wide, Whitespace::Kept, &pace)
+            let again = ringwood_xml::read(&form, TextSource::Wide, Whitespace::Kept, &pace)
                 .unwrap_or_else(|e| panic!("{text} {form} {e:?}"));
             assert_eq!(again.text(&pace), form, "{text}");
         }
@@ -695,8 +695,10 @@ fn long_work_asks_whether_to_go_on() {
             looks.set(looks.get() + 1);
             if looks.get() < most { Ok(()) } else { Err("stop") }
         };
-        let stopped =
-            watched(|| look(3), |pace| read(&text, Source::Wide, Whitespace::Kept, pace).is_ok());
+        let stopped = watched(
+            || look(3),
+            |pace| read(&text, TextSource::Wide, Whitespace::Kept, pace).is_ok(),
+        );
         assert_eq!((stopped, looks.replace(0)), (Err("stop"), 3), "{query}");
         let document = doc(&text);
         let compiled = Query::parse(query).expect(query);

@@ -169,7 +169,7 @@ fn single_keys_are_found_wherever_their_leaves_go() {
     let units: Vec<Unit> = (5..16).map(|id| db.unit(id)).collect();
     let trees: Vec<BTree> =
         units.iter().map(|unit| BTree::create(db.store.clone(), unit.clone()).unwrap()).collect();
-    let mut models = vec![Model::new(); trees.len()];
+    let mut models = vec![EntryModel::new(); trees.len()];
     let mut batch = RowBatch::new();
     let (mut edits, mut of_all) = (0, Beside::default());
     of_all.keep(4);
@@ -207,18 +207,18 @@ fn single_keys_are_found_wherever_their_leaves_go() {
         }
         for _ in 0..300 {
             let key = name(rng.u32(0..3_400));
-            let wish = |value: &[u8], edit: &mut access::Edit| {
+            let wish = |value: &[u8], edit: &mut access::ValueEdit| {
                 edit.bytes = value.iter().take(4).map(|b| b.wrapping_add(1)).collect();
-                Wish::Edit
+                EditWish::Edit
             };
             let expected = tree.look_ahead(&key);
             match (tree.edit(&mut txn, &key, expected, wish).unwrap(), model.get_mut(&key)) {
-                (Edited::Done, Some(value)) => {
+                (EditOutcome::Done, Some(value)) => {
                     value.iter_mut().take(4).for_each(|b| *b = b.wrapping_add(1));
                     edits += 1;
                 }
                 // A ghost is left to the caller.
-                (Edited::Missing | Edited::Undecided, None) => {}
+                (EditOutcome::Missing | EditOutcome::Undecided, None) => {}
                 (edited, value) => panic!("round {round}: {edited:?} of {value:?}"),
             }
             let there =

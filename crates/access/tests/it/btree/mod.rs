@@ -6,17 +6,17 @@ mod beside;
 mod emptied;
 mod filling;
 
-use crate::support::{Db, Seen, Txn, altered};
+use crate::support::{Db, SeenSnapshot, Txn, altered};
 use access::{
-    BTree, Beside, Change, Cursor, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch,
-    Wish, Writer,
+    BTree, Beside, Change, Cursor, Direction, EditOutcome, EditWish, EntryChange, Outcome,
+    ReadMode, RowBatch, Writer,
 };
 use pages::Unit;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+type EntryModel = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn read_all(tree: &BTree, mode: ReadMode<'_>, direction: Direction) -> Vec<(Vec<u8>, Vec<u8>)> {
     read_range(tree, mode, Bound::Unbounded, Bound::Unbounded, direction)
@@ -46,7 +46,7 @@ fn rows_of(mut cursor: Cursor, mode: ReadMode<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     rows
 }
 
-fn expect(tree: &BTree, snapshot: &Seen, model: &Model, rng: &mut fastrand::Rng) {
+fn expect(tree: &BTree, snapshot: &SeenSnapshot, model: &EntryModel, rng: &mut fastrand::Rng) {
     let mode = snapshot.mode();
     let want: Vec<_> = model.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     assert_eq!(read_all(tree, mode, Direction::Forward), want);
@@ -99,32 +99,32 @@ fn value(rng: &mut fastrand::Rng) -> Vec<u8> {
     (0..len).map(|i| byte.wrapping_add((i / 50) as u8)).collect()
 }
 
-struct World {
+struct TreeWorld {
     db: Arc<Db>,
     tree: BTree,
     unit: Unit,
-    committed: Model,
+    committed: EntryModel,
     /// Snapshots with what they must see.
-    old: Vec<(Seen, Model)>,
+    old: Vec<(SeenSnapshot, EntryModel)>,
     rng: fastrand::Rng,
 }
 
-impl World {
-    fn new(seed: u64, pool_bytes: u64) -> World {
+impl TreeWorld {
+    fn new(seed: u64, pool_bytes: u64) -> TreeWorld {
         let db = Db::sim(seed, pool_bytes);
         let unit = db.unit(5);
         let tree = BTree::create(db.store.clone(), unit.clone()).unwrap();
-        World {
+        TreeWorld {
             db,
             tree,
             unit,
-            committed: Model::new(),
+            committed: EntryModel::new(),
             old: Vec::new(),
             rng: fastrand::Rng::with_seed(seed),
         }
     }
 
-    fn change(&mut self, txn: &mut Txn, model: &mut Model, range: u32) {
+    fn change(&mut self, txn: &mut Txn, model: &mut EntryModel, range: u32) {
         let rng = &mut self.rng;
         match rng.u8(0..10) {
             0..=3 => {
@@ -144,7 +144,7 @@ impl World {
     }
 
     /// A few entries, in turn, again and again.
-    fn change_again(&mut self, txn: &mut Txn, model: &mut Model) {
+    fn change_again(&mut self, txn: &mut Txn, model: &mut EntryModel) {
         let keys: Vec<Vec<u8>> = model.keys().cloned().collect();
         let mut batch = RowBatch::new();
         for _ in 0..if keys.is_empty() { 0 } else { self.rng.usize(2..12) } {
@@ -161,7 +161,7 @@ impl World {
     }
 
     /// A part of an entry, under one latch.
-    fn edit(&mut self, txn: &mut Txn, model: &mut Model, range: u32) {
+    fn edit(&mut self, txn: &mut Txn, model: &mut EntryModel, range: u32) {
         let some: Vec<Vec<u8>> = model.keys().cloned().collect();
         for _ in 0..self.rng.usize(1..5) {
             let rng = &mut self.rng;
@@ -174,7 +174,9 @@ impl World {
             let len = old.as_ref().map_or(0, Vec::len);
             let start = rng.usize(0..=len);
             let bytes: Vec<u8> = (start..rng.usize(start..=len)).map(|_| rng.u8(0..3)).collect();
-            let wish = *rng.choice(&[Wish::Edit, Wish::Edit, Wish::Leave, Wish::Unknown]).unwrap();
+            let wish = *rng
+                .choice(&[EditWish::Edit, EditWish::Edit, EditWish::Leave, EditWish::Unknown])
+                .unwrap();
             // Where another entry is expected there is none with this key.
             let ahead = if rng.bool() { Some(&key) } else { rng.choice(&some) };
             let expected = ahead.and_then(|key| self.tree.look_ahead(key));
@@ -187,22 +189,22 @@ impl World {
             let edited = edited.unwrap();
             let Some(mut value) = old else {
                 // A ghost may be there still.
-                assert!(matches!(edited, Edited::Missing | Edited::Undecided));
+                assert!(matches!(edited, EditOutcome::Missing | EditOutcome::Undecided));
                 continue;
             };
             match wish {
-                Wish::Edit => assert_eq!(edited, Edited::Done),
-                Wish::Leave => assert_eq!(edited, Edited::Left),
-                Wish::Unknown => assert_eq!(edited, Edited::Undecided),
+                EditWish::Edit => assert_eq!(edited, EditOutcome::Done),
+                EditWish::Leave => assert_eq!(edited, EditOutcome::Left),
+                EditWish::Unknown => assert_eq!(edited, EditOutcome::Undecided),
             }
-            if wish == Wish::Edit {
+            if wish == EditWish::Edit {
                 value[start..start + bytes.len()].copy_from_slice(&bytes);
                 model.insert(key, value);
             }
         }
     }
 
-    fn insert_run(&mut self, txn: &mut Txn, model: &mut Model, range: u32) {
+    fn insert_run(&mut self, txn: &mut Txn, model: &mut EntryModel, range: u32) {
         let rng = &mut self.rng;
         let mut rows: Vec<(Vec<u8>, Vec<u8>)> =
             (0..rng.usize(1..60)).map(|_| (key(rng, range), value(rng))).collect();
@@ -218,7 +220,7 @@ impl World {
         model.extend(rows.drain(..n));
     }
 
-    fn change_some(&mut self, txn: &mut Txn, model: &mut Model, range: u32) {
+    fn change_some(&mut self, txn: &mut Txn, model: &mut EntryModel, range: u32) {
         let from = key(&mut self.rng, range);
         let mut cursor =
             self.tree.cursor(Bound::Included(&from), Bound::Unbounded, Direction::Forward);
@@ -315,14 +317,14 @@ impl World {
 #[test]
 fn model_with_rollback_and_snapshots() {
     for seed in 0..6 {
-        let mut world = World::new(seed, 8 << 20);
+        let mut world = TreeWorld::new(seed, 8 << 20);
         world.run(60, 400);
     }
 }
 
 #[test]
 fn model_in_a_tiny_pool() {
-    let mut world = World::new(99, 48 * 8192);
+    let mut world = TreeWorld::new(99, 48 * 8192);
     let mut rows: Vec<_> =
         (0..4000).map(|_| (key(&mut world.rng, 100_000), vec![5; 200])).collect();
     rows.sort();

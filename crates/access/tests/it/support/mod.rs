@@ -6,9 +6,9 @@
 use access::{Endings, ReadMode, Snapshot, SnapshotRef, Writer, undo_record};
 use disk::Disk;
 use pages::{
-    BufferPool, DataFiles, FileGrowth, FileSpec, Home, LatestUpdates, Lsn, PageError, PageId,
-    PoolOptions, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, Store, TxnId, Unit,
-    UnitId,
+    BufferPool, DataFiles, FileGrowth, FileSpec, InstanceHome, LatestUpdates, Lsn, PageError,
+    PageId, PoolOptions, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, Store,
+    TxnId, Unit, UnitId,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,9 +40,9 @@ pub struct Txn {
 
 /// The transactions that were running when a snapshot was taken.
 #[derive(Clone)]
-struct Running(BTreeSet<TxnId>);
+struct RunningTxns(BTreeSet<TxnId>);
 
-impl Endings for Running {
+impl Endings for RunningTxns {
     fn ended_by(&self, txn: TxnId, _moment: u64) -> bool {
         !self.0.contains(&txn)
     }
@@ -50,12 +50,12 @@ impl Endings for Running {
 
 /// A snapshot together with what it has to know of the others.
 #[derive(Clone)]
-pub struct Seen {
+pub struct SeenSnapshot {
     snapshot: Snapshot,
-    running: Running,
+    running: RunningTxns,
 }
 
-impl Seen {
+impl SeenSnapshot {
     pub fn mode(&self) -> ReadMode<'_> {
         ReadMode::Snapshot(SnapshotRef::new(&self.snapshot, &self.running))
     }
@@ -133,7 +133,7 @@ impl Db {
             log.clone(),
             [7; 16],
             &specs(folder),
-            &Home::default(),
+            &InstanceHome::default(),
         )?;
         Ok(Arc::new(Db { store, log, txns: Mutex::default() }))
     }
@@ -155,7 +155,7 @@ impl Db {
             disk.clone(),
             pool(pool_bytes),
             log.clone(),
-            DataFiles::open(&*disk, &folder.join("a.mdf"), &Home::default())?,
+            DataFiles::open(&*disk, &folder.join("a.mdf"), &InstanceHome::default())?,
         )?;
         let from = log.checkpoint().redo_lsn;
         let mut losers: BTreeMap<TxnId, Lsn> = BTreeMap::new();
@@ -215,12 +215,12 @@ impl Db {
         Txn { db: Arc::clone(self), id, last: Lsn::ZERO, latest: LatestUpdates::default() }
     }
 
-    pub fn snapshot(&self, own: TxnId) -> Seen {
+    pub fn snapshot(&self, own: TxnId) -> SeenSnapshot {
         let txns = self.txns.lock();
         let running: BTreeSet<TxnId> = txns.active.iter().copied().filter(|t| *t != own).collect();
         let xmax = TxnId(txns.last + 1);
         let xmin = running.first().copied().unwrap_or(xmax);
-        Seen { snapshot: Snapshot::new(own, xmin, xmax, 0), running: Running(running) }
+        SeenSnapshot { snapshot: Snapshot::new(own, xmin, xmax, 0), running: RunningTxns(running) }
     }
 
     /// Every running transaction and every one to come is newer or equal.

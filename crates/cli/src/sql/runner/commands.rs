@@ -3,9 +3,9 @@
 
 use super::{EXIT_ERROR, EXIT_NO_NUMBER, EXIT_NO_ROW, Flow, MAX_DEPTH, Runner, create};
 use crate::source_line::SourceLine;
-use crate::sql::meta::{self, Reply};
+use crate::sql::meta::{self, MetaReply};
 use crate::sql::plan;
-use crate::sql::printer::{Came, Stream, prefix};
+use crate::sql::printer::{PrintedBatch, Stream, prefix};
 use crate::sql::script::{self, Batch, Command};
 use engine::{ResultRows, Sink};
 use std::path::Path;
@@ -21,10 +21,10 @@ impl Runner<'_> {
                 let came = self.run(batch, asks);
                 if asks && self.exit.is_none() {
                     self.exit = Some(match came {
-                        Came { code: 1.., .. } => EXIT_ERROR,
-                        Came { rows: false, .. } => EXIT_NO_ROW,
-                        Came { last: None, .. } => EXIT_NO_NUMBER,
-                        Came { last: Some(number), .. } => (number & 0xff) as u8,
+                        PrintedBatch { code: 1.., .. } => EXIT_ERROR,
+                        PrintedBatch { rows: false, .. } => EXIT_NO_ROW,
+                        PrintedBatch { last: None, .. } => EXIT_NO_NUMBER,
+                        PrintedBatch { last: Some(number), .. } => (number & 0xff) as u8,
                     });
                 }
                 Flow::End
@@ -68,14 +68,14 @@ impl Runner<'_> {
         if self.interactive && self.depth == 0 { self.flow() } else { flow }
     }
 
-    fn out(&mut self, target: &script::Target, place: &SourceLine) -> Flow {
-        if *target == script::Target::Stdout {
+    fn out(&mut self, target: &script::OutputTarget, place: &SourceLine) -> Flow {
+        if *target == script::OutputTarget::Stdout {
             self.results_to_stdout();
             return self.flow();
         }
         match self.stream(target) {
             Ok(stream) => {
-                self.printer.set_results(stream, matches!(target, script::Target::File(_)));
+                self.printer.set_results(stream, matches!(target, script::OutputTarget::File(_)));
                 self.to_stdout = false;
                 self.flow()
             }
@@ -83,11 +83,11 @@ impl Runner<'_> {
         }
     }
 
-    fn stream(&self, target: &script::Target) -> Result<Stream, String> {
+    fn stream(&self, target: &script::OutputTarget) -> Result<Stream, String> {
         match target {
-            script::Target::Stdout => Ok(Stream::stdout(self.page(false))),
-            script::Target::Stderr => Ok(Stream::stderr(self.args.code_pages.streams)),
-            script::Target::File(name) => create(Path::new(name), self.page(true)),
+            script::OutputTarget::Stdout => Ok(Stream::stdout(self.page(false))),
+            script::OutputTarget::Stderr => Ok(Stream::stderr(self.args.code_pages.streams)),
+            script::OutputTarget::File(name) => create(Path::new(name), self.page(true)),
         }
     }
 
@@ -114,7 +114,7 @@ impl Runner<'_> {
     fn question(&mut self, question: &str, place: &SourceLine) -> Flow {
         match meta::ask(question, &*self.target.catalogue(), self.script.text()) {
             Err(text) => self.complain(&format!("{}{text}", prefix(place))),
-            Ok(Reply::Answers(answers)) => {
+            Ok(MetaReply::Answers(answers)) => {
                 self.settle();
                 for answer in answers {
                     let shown = self.printer.columns(&answer.columns);
@@ -129,40 +129,40 @@ impl Runner<'_> {
                 self.printer.finish();
                 self.flow()
             }
-            Ok(Reply::Text(text)) => self.show(&text),
-            Ok(Reply::Run(text)) => {
+            Ok(MetaReply::Text(text)) => self.show(&text),
+            Ok(MetaReply::Run(text)) => {
                 self.run(Batch::of(text), false);
                 self.flow()
             }
-            Ok(Reply::Go) => match self.script.end() {
+            Ok(MetaReply::Go) => match self.script.end() {
                 Ok(None) => Flow::On,
                 Ok(Some(batch)) => self.command(Command::Run(batch), place),
                 Err(text) => self.complain(&text),
             },
-            Ok(Reply::Plan { text, measured }) => {
+            Ok(MetaReply::Plan { text, measured }) => {
                 let text = text.unwrap_or_else(|| self.script.text().to_owned());
                 self.plan(&text, measured)
             }
-            Ok(Reply::Reset) => {
+            Ok(MetaReply::Reset) => {
                 self.script.reset();
                 Flow::On
             }
-            Ok(Reply::Quit) => Flow::End,
-            Ok(Reply::Include(name)) => self.include(Path::new(&name), place),
-            Ok(Reply::Out(target)) => self.out(&target, place),
-            Ok(Reply::Shell(command)) => self.shell(&command, place),
-            Ok(Reply::Timing(on)) => {
+            Ok(MetaReply::Quit) => Flow::End,
+            Ok(MetaReply::Include(name)) => self.include(Path::new(&name), place),
+            Ok(MetaReply::Out(target)) => self.out(&target, place),
+            Ok(MetaReply::Shell(command)) => self.shell(&command, place),
+            Ok(MetaReply::Timing(on)) => {
                 self.timing = on.unwrap_or(!self.timing);
                 self.show(if self.timing { "Timing is on.\n" } else { "Timing is off.\n" })
             }
-            Ok(Reply::Pager(on)) => {
+            Ok(MetaReply::Pager(on)) => {
                 self.paging = on.unwrap_or(!self.paging);
                 if self.to_stdout {
                     self.results_to_stdout();
                 }
                 self.show(if self.paging { "The pager is on.\n" } else { "The pager is off.\n" })
             }
-            Ok(Reply::Format(format)) => {
+            Ok(MetaReply::Format(format)) => {
                 self.format = format;
                 Flow::On
             }

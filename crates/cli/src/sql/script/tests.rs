@@ -81,8 +81,8 @@ fn commands() {
     let mut one = |line: &str| feed(&mut script, line).pop().unwrap();
     assert_eq!(one(":r load.sql"), Ok(Command::Include("load.sql".into())));
     assert_eq!(one(":R \"a b.sql\""), Ok(Command::Include("a b.sql".into())));
-    assert_eq!(one(":out STDOUT"), Ok(Command::Out(Target::Stdout)));
-    assert_eq!(one(":Error x.log"), Ok(Command::Error(Target::File("x.log".into()))));
+    assert_eq!(one(":out STDOUT"), Ok(Command::Out(OutputTarget::Stdout)));
+    assert_eq!(one(":Error x.log"), Ok(Command::Error(OutputTarget::File("x.log".into()))));
     assert_eq!(one(":On Error Exit"), Ok(Command::OnError(true)));
     assert_eq!(one(":on error ignore"), Ok(Command::OnError(false)));
     assert_eq!(one("quit"), Ok(Command::Quit));

@@ -16,7 +16,7 @@ pub enum Op {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum TxnEnd {
     Committed,
     Aborted,
     /// Nobody knows: the connection was lost.
@@ -28,7 +28,7 @@ pub struct Txn {
     /// The client that ran it; its transactions are one after the other.
     pub client: usize,
     pub ops: Vec<Op>,
-    pub end: End,
+    pub end: TxnEnd,
 }
 
 /// What can be wrong.
@@ -58,7 +58,7 @@ pub enum Phenomenon {
 
 /// Why one transaction is before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Edge {
+enum HistoryEdge {
     Overwrites,
     Reads,
     /// The first has read a version that the second overwrites.
@@ -95,16 +95,16 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
         if there > 0 && there < appends.len() {
             tell(Phenomenon::Torn, format!("{txn:?}: {there} of its appends are there"));
         }
-        let lost = txn.end == End::Committed && there < appends.len();
-        if lost || txn.end == End::Aborted && there > 0 {
+        let lost = txn.end == TxnEnd::Committed && there < appends.len();
+        if lost || txn.end == TxnEnd::Aborted && there > 0 {
             tell(Phenomenon::Lost, format!("{txn:?}: {there} of its appends are there"));
         }
         // A transaction that only reads and whose end nobody knows may count as committed or not:
         // it does not.
-        is_committed[at] = txn.end == End::Committed || txn.end == End::Unknown && there > 0;
+        is_committed[at] = txn.end == TxnEnd::Committed || txn.end == TxnEnd::Unknown && there > 0;
     }
-    let mut edges: Vec<(usize, usize, Edge)> = Vec::new();
-    let mut join = |from: Option<&usize>, to: Option<&usize>, why: Edge| {
+    let mut edges: Vec<(usize, usize, HistoryEdge)> = Vec::new();
+    let mut join = |from: Option<&usize>, to: Option<&usize>, why: HistoryEdge| {
         if let (Some(&from), Some(&to)) = (from, to)
             && from != to
             && is_committed[from]
@@ -115,14 +115,14 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
     };
     for list in lists.values() {
         for pair in list.windows(2) {
-            join(writer.get(&pair[0]), writer.get(&pair[1]), Edge::Overwrites);
+            join(writer.get(&pair[0]), writer.get(&pair[1]), HistoryEdge::Overwrites);
         }
     }
     let mut before: HashMap<usize, usize> = HashMap::new();
     for (at, txn) in txns.iter().enumerate() {
         if is_committed[at] {
             let earlier = before.insert(txn.client, at);
-            join(earlier.as_ref(), Some(&at), Edge::Client);
+            join(earlier.as_ref(), Some(&at), HistoryEdge::Client);
         }
         let mut own: HashMap<Key, Vec<Value>> = HashMap::new();
         for op in &txn.ops {
@@ -130,7 +130,7 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
                 Op::Append(key, value) => own.entry(*key).or_default().push(*value),
                 Op::Read(key, values) => {
                     // What others have read is not known.
-                    if txn.end != End::Committed {
+                    if txn.end != TxnEnd::Committed {
                         continue;
                     }
                     let mine = own.get(key).map_or(&[][..], Vec::as_slice);
@@ -138,8 +138,9 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
                         tell(Phenomenon::Internal, format!("{txn:?}"));
                     }
                     for value in values {
-                        let end = writer.get(value).map_or(End::Aborted, |&by| txns[by].end);
-                        if end == End::Aborted || end == End::Unknown && !kept.contains(value) {
+                        let end = writer.get(value).map_or(TxnEnd::Aborted, |&by| txns[by].end);
+                        if end == TxnEnd::Aborted || end == TxnEnd::Unknown && !kept.contains(value)
+                        {
                             tell(
                                 Phenomenon::G1a,
                                 format!("{txn:?} reads {value}, which was never committed"),
@@ -159,30 +160,39 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
                                 format!("{txn:?} reads {value}, which was overwritten"),
                             );
                         }
-                        join(writer.get(value), Some(&at), Edge::Reads);
+                        join(writer.get(value), Some(&at), HistoryEdge::Reads);
                     }
                     join(
                         Some(&at),
                         list.get(foreign.len()).and_then(|v| writer.get(v)),
-                        Edge::ReadBefore,
+                        HistoryEdge::ReadBefore,
                     );
                 }
             }
         }
     }
     for (what, allowed) in [
-        (Phenomenon::G0, &[Edge::Overwrites][..]),
-        (Phenomenon::G1c, &[Edge::Overwrites, Edge::Reads, Edge::Client]),
-        (Phenomenon::G2, &[Edge::Overwrites, Edge::Reads, Edge::Client, Edge::ReadBefore]),
+        (Phenomenon::G0, &[HistoryEdge::Overwrites][..]),
+        (Phenomenon::G1c, &[HistoryEdge::Overwrites, HistoryEdge::Reads, HistoryEdge::Client]),
+        (
+            Phenomenon::G2,
+            &[
+                HistoryEdge::Overwrites,
+                HistoryEdge::Reads,
+                HistoryEdge::Client,
+                HistoryEdge::ReadBefore,
+            ],
+        ),
     ] {
         let graph = Graph::new(txns.len(), edges.iter().filter(|(.., why)| allowed.contains(why)));
         if let Some(cycle) = graph.cycle() {
             tell(what, shown(txns, &cycle));
         }
     }
-    let lower = Graph::new(txns.len(), edges.iter().filter(|(.., why)| *why != Edge::ReadBefore));
+    let lower =
+        Graph::new(txns.len(), edges.iter().filter(|(.., why)| *why != HistoryEdge::ReadBefore));
     for (from, to, why) in &edges {
-        if *why == Edge::ReadBefore
+        if *why == HistoryEdge::ReadBefore
             && let Some(path) = lower.path(*to, *from)
         {
             tell(Phenomenon::GSingle, shown(txns, &path));
@@ -216,7 +226,10 @@ fn shown(txns: &[Txn], cycle: &[usize]) -> String {
 struct Graph(Vec<Vec<usize>>);
 
 impl Graph {
-    fn new<'e>(nodes: usize, edges: impl Iterator<Item = &'e (usize, usize, Edge)>) -> Graph {
+    fn new<'e>(
+        nodes: usize,
+        edges: impl Iterator<Item = &'e (usize, usize, HistoryEdge)>,
+    ) -> Graph {
         let mut next = vec![Vec::new(); nodes];
         for (from, to, _) in edges {
             next[*from].push(*to);
@@ -283,9 +296,9 @@ impl Graph {
 #[cfg(test)]
 mod checks {
     use super::*;
-    use super::{End::*, Op::*, Phenomenon::*};
+    use super::{Op::*, Phenomenon::*, TxnEnd::*};
 
-    fn txn(client: usize, end: End, ops: &[Op]) -> Txn {
+    fn txn(client: usize, end: TxnEnd, ops: &[Op]) -> Txn {
         Txn { client, ops: ops.to_vec(), end }
     }
 

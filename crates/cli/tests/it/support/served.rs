@@ -13,15 +13,15 @@ pub const PASSWORD: &str = "Str0ng-Secret";
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server.
-pub struct Served {
+pub struct ServedInstance {
     pub child: Child,
     pub port: u16,
     pub folder: PathBuf,
 }
 
-impl Served {
+impl ServedInstance {
     /// Starts it and waits until it says that it is ready.
-    pub fn start(folder: &Path, args: &[&str]) -> Served {
+    pub fn start(folder: &Path, args: &[&str]) -> ServedInstance {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ringwood"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder)
@@ -38,7 +38,7 @@ impl Served {
         let port = port.unwrap_or_else(|| panic!("not ready: {line:?}"));
         // What it says later is read, so that it never waits for a reader.
         std::thread::spawn(move || out.read_to_end(&mut Vec::new()));
-        Served { child, port, folder: folder.to_path_buf() }
+        ServedInstance { child, port, folder: folder.to_path_buf() }
     }
 
     pub fn options(&self) -> Options {
@@ -88,7 +88,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServedInstance {
     fn drop(&mut self) {
         // It has ended already where a test has stopped it.
         let _ = self.child.kill();
@@ -113,20 +113,23 @@ pub fn run(args: &[&str], input: &str) -> Output {
 
 /// What came of a batch.
 #[derive(Default, Debug)]
-pub struct Outcome {
+pub struct ServedOutcome {
     pub rows: Vec<Vec<ringwood::Value>>,
     pub errors: Vec<i32>,
 }
 
-impl Outcome {
+impl ServedOutcome {
     pub fn ints(&self) -> Vec<i64> {
         self.rows.iter().filter_map(|row| row.first()?.as_i64()).collect()
     }
 }
 
 /// Runs a batch; `Err` when the connection is lost.
-pub fn batch(connection: &mut Connection, text: &str) -> Result<Outcome, client::ClientError> {
-    let mut outcome = Outcome::default();
+pub fn batch(
+    connection: &mut Connection,
+    text: &str,
+) -> Result<ServedOutcome, client::ClientError> {
+    let mut outcome = ServedOutcome::default();
     connection.batch(text, &mut |token| {
         match token {
             Token::Row(row) => outcome.rows.push(row),

@@ -11,7 +11,7 @@ use pages::TxnId;
 use plan::nodes::{ScanPlan, SeekSpec};
 use std::ops::Bound;
 use storage::access_error;
-use storage::left::Left;
+use storage::left::WriterState;
 use storage::left::wait;
 use txn::Grant;
 use types::{KeyPart, SqlError};
@@ -280,11 +280,11 @@ impl LockedScan {
     ) -> Result<bool, SqlError> {
         let txn = rt.session().txn(&plan.db)?;
         let left = self.ended.left_by(txn, writer);
-        if left == Left::NotYet {
+        if left == WriterState::NotYet {
             wait(&plan.db, txn, writer)?;
             self.ended.add(writer);
         }
-        Ok(left == Left::ForGood)
+        Ok(left == WriterState::ForGood)
     }
 
     /// Locks the gap that begins at `from`: every key down to the first that is committed and live,

@@ -17,7 +17,7 @@ use access::ReadMode;
 use pages::{PageId, TxnId};
 use plan::nodes::{Path, ScanPlan};
 use std::ops::Bound;
-use storage::left::{AwaitedWriters, Ended};
+use storage::left::{AwaitedWriters, EndedTxns};
 use storage::{TableMode, access_error};
 use txn::Txn;
 use types::SqlError;
@@ -26,7 +26,7 @@ use types::SqlError;
 #[derive(Default)]
 pub(super) struct Newest {
     /// Which writers had ended before the page was read.
-    ended: Ended,
+    ended: EndedTxns,
     /// The range whose pages are read.
     pub range: Option<seek::Range>,
     /// A page of a heap that is read again: what comes before this slot has been dealt with.

@@ -14,12 +14,12 @@ fn stopped() -> Result<Results, LabError> {
 /// A mail server for one connection.
 struct Server {
     port: u16,
-    heard: JoinHandle<Heard>,
+    heard: JoinHandle<HeardMail>,
 }
 
 /// What it was told: commands line by line, and the mail.
 #[derive(Default)]
-struct Heard {
+struct HeardMail {
     commands: Vec<String>,
     mail: String,
 }
@@ -39,9 +39,9 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, extensions: &[&str], refused: &[(&str, &str)]) -> Heard {
+fn serve(stream: TcpStream, extensions: &[&str], refused: &[(&str, &str)]) -> HeardMail {
     let mut reader = BufReader::new(stream);
-    let mut heard = Heard::default();
+    let mut heard = HeardMail::default();
     let mut answer = "220 test".to_owned();
     loop {
         reader.get_mut().write_all(format!("{answer}\r\n").as_bytes()).unwrap();
@@ -86,7 +86,7 @@ fn a_mail_reaches_all_its_recipients() {
         "smtp://127.0.0.1:PORT/?from=lab@example.org&to=me%2Blab@example.org,you+lab@example.net",
     )
     .unwrap();
-    let Heard { commands, mail } = server.heard.join().unwrap();
+    let HeardMail { commands, mail } = server.heard.join().unwrap();
     assert!(commands[0].starts_with("EHLO "), "{commands:?}");
     assert_eq!(
         commands[1..],

@@ -5,7 +5,7 @@ use super::{
     PUBLISHED, SCATTERED, SECOND, SESSION_COUNTS, SESSIONS, SPINDLES, TEST_1, TEST_2, TWO,
     WRITE_SCATTERED,
 };
-use crate::study::{Arm, On, Scale, Step};
+use crate::study::{Arm, ArmDevice, Scale, StudyStep};
 use targets::work::{Config, DataLayout, LoadRow, LogBlock, LogLayout, TsqlWork, Work};
 
 /// Levels of files that are added later.
@@ -62,40 +62,40 @@ fn config(s: &Sizes, key: String, files: u32, arrays: u32) -> Config {
 }
 
 /// A checkpoint of what a load of quick scale has left dirty is over too soon to be a figure.
-fn checkpoint(scale: Scale) -> Step {
-    let step = Step::measure(CHECKPOINT, Work::Checkpoint);
+fn checkpoint(scale: Scale) -> StudyStep {
+    let step = StudyStep::measure(CHECKPOINT, Work::Checkpoint);
     if scale == Scale::Quick { step.only_in_total() } else { step }
 }
 
 /// A load of short rows into a heap, and its checkpoint.
-fn heap(scale: Scale, s: &Sizes, connections: u32) -> Vec<Step> {
+fn heap(scale: Scale, s: &Sizes, connections: u32) -> Vec<StudyStep> {
     let each = s.rows / u64::from(connections);
     vec![
-        Step::prepare(Work::MakeLoad),
-        Step::measure(LOAD, Work::Load(connections, each)),
+        StudyStep::prepare(Work::MakeLoad),
+        StudyStep::measure(LOAD, Work::Load(connections, each)),
         checkpoint(scale),
-        Step::prepare(Work::CheckLoad(connections, each)),
+        StudyStep::prepare(Work::CheckLoad(connections, each)),
     ]
 }
 
 /// A load of one row a page under a clustered index, and its checkpoint.
-fn pages(scale: Scale, s: &Sizes) -> Vec<Step> {
+fn pages(scale: Scale, s: &Sizes) -> Vec<StudyStep> {
     let each = s.page_rows / u64::from(CONNECTIONS);
     let all = targets::work::loaded(CONNECTIONS, each);
     vec![
-        Step::prepare(TsqlWork::MakeRows(LoadRow::Page)),
-        Step::measure(LOAD, TsqlWork::InsertRows(LoadRow::Page, CONNECTIONS, each)),
+        StudyStep::prepare(TsqlWork::MakeRows(LoadRow::Page)),
+        StudyStep::measure(LOAD, TsqlWork::InsertRows(LoadRow::Page, CONNECTIONS, each)),
         checkpoint(scale),
-        Step::prepare(TsqlWork::CheckRows(all)),
+        StudyStep::prepare(TsqlWork::CheckRows(all)),
     ]
 }
 
-fn arm(factor: &'static str, level: String, config: Config, steps: Vec<Step>) -> Arm {
-    Arm { factor, level, config, steps, on: On::Any }
+fn arm(factor: &'static str, level: String, config: Config, steps: Vec<StudyStep>) -> Arm {
+    Arm { factor, level, config, steps, on: ArmDevice::Any }
 }
 
 fn on_real(arm: Arm) -> Arm {
-    Arm { on: On::Real, ..arm }
+    Arm { on: ArmDevice::Real, ..arm }
 }
 
 /// The level of so many files and sessions.
@@ -119,15 +119,15 @@ fn later(s: &Sizes, level: &'static str) -> Arm {
         _ => (1, "later-one"),
     };
     let mut steps =
-        vec![Step::prepare(Work::MakeLoad), Step::prepare(Work::Load(CONNECTIONS, each))];
+        vec![StudyStep::prepare(Work::MakeLoad), StudyStep::prepare(Work::Load(CONNECTIONS, each))];
     if level == ADDED {
         let each_kb = (s.data_kb / 8).max(4096) / 64 * 64;
-        steps.push(Step::prepare(TsqlWork::AddFiles { from: 1, to: 8, arrays: 1, each_kb }));
+        steps.push(StudyStep::prepare(TsqlWork::AddFiles { from: 1, to: 8, arrays: 1, each_kb }));
     }
-    steps.push(Step::prepare(Work::Checkpoint));
-    steps.push(Step::measure(SECOND, Work::Load(CONNECTIONS, each)));
+    steps.push(StudyStep::prepare(Work::Checkpoint));
+    steps.push(StudyStep::measure(SECOND, Work::Load(CONNECTIONS, each)));
     let both = targets::work::loaded(CONNECTIONS, each) * 2;
-    steps.push(Step::prepare(TsqlWork::CheckRows(both)));
+    steps.push(StudyStep::prepare(TsqlWork::CheckRows(both)));
     on_real(arm(LATER, level.into(), config(s, key.into(), files, 1), steps))
 }
 
@@ -143,15 +143,15 @@ fn scattered(s: &Sizes, files: u32, part: &'static str) -> Arm {
     };
     let scatter = TsqlWork::Scatter { pages, step };
     Arm {
-        on: On::Own(SPINDLES, part),
+        on: ArmDevice::Own(SPINDLES, part),
         ..arm(
             SCATTERED,
             format!("{files} {}, {part}", if files == 1 { "file" } else { "files" }),
             config,
             vec![
-                Step::prepare(TsqlWork::MakeScattered(pages)),
-                Step::prepare(scatter.clone()),
-                Step::measure(WRITE_SCATTERED, Work::Checkpoint)
+                StudyStep::prepare(TsqlWork::MakeScattered(pages)),
+                StudyStep::prepare(scatter.clone()),
+                StudyStep::measure(WRITE_SCATTERED, Work::Checkpoint)
                     .repeated(super::super::LEAST, vec![scatter.into()]),
             ],
         )
@@ -178,7 +178,7 @@ pub(super) fn arms(scale: Scale) -> Vec<Arm> {
         arms.extend(COUNTS.map(|files| {
             let config = config(&s, format!("test-{arrays}-{files}"), files, arrays);
             let arm = arm(factor, files.to_string(), config, pages(scale, &s));
-            Arm { on: On::Own(PUBLISHED, part), ..arm }
+            Arm { on: ArmDevice::Own(PUBLISHED, part), ..arm }
         }));
     }
     arms.extend([ONLY_ONE, EIGHT, ADDED].map(|level| later(&s, level)));

@@ -11,7 +11,8 @@
 mod arms;
 
 use crate::study::{
-    Baseline, CellRef, Claim, Compare, Needs, Printed, Published, PublishedWait, Scale, Study,
+    Baseline, CellRef, Claim, Compare, PrintedFigure, PublishedFigure, PublishedWait, Scale, Study,
+    StudyNeeds,
 };
 use arms::{Sizes, sizes};
 use targets::work::Knob;
@@ -177,12 +178,15 @@ fn claims(scale: Scale) -> Vec<Claim> {
 }
 
 /// What the author printed: the ratio of his best case, and what he told a reader of two files.
-fn published(scale: Scale) -> Vec<Published> {
+fn published(scale: Scale) -> Vec<PublishedFigure> {
     if scale == Scale::Quick {
         return vec![];
     }
-    let ratio =
-        |cell, ratio| Published { cell, printed: Printed::Ratio(ratio), device: Some(PUBLISHED) };
+    let ratio = |cell, ratio| PublishedFigure {
+        cell,
+        printed: PrintedFigure::Ratio(ratio),
+        device: Some(PUBLISHED),
+    };
     vec![ratio(count(TEST_2, 8, LOAD), 1.0 / 1.06), ratio(count(TEST_1, 2, LOAD), 1.03)]
 }
 
@@ -243,7 +247,7 @@ pub fn study(scale: Scale) -> Study {
         published_waits: published_waits(scale),
         claims: claims(scale),
         checks: vec![],
-        needs: Needs {
+        needs: StudyNeeds {
             disk: (s.data_kb + s.log_kb) << 10,
             memory: s.memory + (256 << 20),
             seconds_per_run: match scale {

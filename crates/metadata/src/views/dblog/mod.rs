@@ -13,7 +13,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use pages::{RecordKind, RecordView, TxnId};
-use types::{Look, SqlError, Value, msg};
+use types::{CancelCheck, SqlError, Value, msg};
 use wal::{Log, LogError, Lsn};
 
 use super::view::all_of;
@@ -143,7 +143,7 @@ struct LogRows {
 }
 
 impl RowSource for LogRows {
-    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: CancelCheck<'_>) -> Result<bool, SqlError> {
         out.clear();
         match self.piece(out) {
             Ok(()) => {}

@@ -3,7 +3,7 @@
 //! the files take turns of a few megabytes, so that all of them have work. Files of one device have
 //! nothing to gain from that, and each change between them moves its heads: they take longer turns.
 
-/// Whose turn it is among some with weights, each as evenly spread as possible. Pure: no clock, no
+/// The turns of some with weights, each as evenly spread as possible. Pure: no clock, no
 /// randomness.
 #[derive(Clone, Debug, Default)]
 struct Shares {
@@ -12,14 +12,14 @@ struct Shares {
     total: i64,
     /// Extents of a turn.
     turn: u32,
-    /// Whose turn it is, and what is left of it.
+    /// The device or file that has the turn, and what is left of it.
     current: usize,
     left: u32,
 }
 
 /// Deals out turns of some extents to files so that each gets its share.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fill {
+pub(crate) struct ExtentDealer {
     files: usize,
     devices: Shares,
     /// The files of each device, by their place among all, and their shares of it.
@@ -27,7 +27,7 @@ pub(crate) struct Fill {
     dealt: u32,
 }
 
-/// Extents after which the weights are to be calculated anew.
+/// Extents after which the weights are to be calculated again.
 const RECALCULATE: u32 = 8192;
 /// Most extents of a device's turn, 4 MB: beyond the largest write there is nothing to gain from
 /// neighbours but fewer movements of heads.
@@ -46,7 +46,7 @@ impl Shares {
         Shares { weights, credit, total, turn, current: 0, left: 0 }
     }
 
-    /// Whose turn it is; `None` when nobody has a weight.
+    /// Gives the next turn; `None` when nobody has a weight.
     fn next(&mut self) -> Option<usize> {
         if self.total == 0 {
             return None;
@@ -70,9 +70,9 @@ impl Shares {
     }
 }
 
-impl Fill {
+impl ExtentDealer {
     /// `free` extents of each file, and the device that it is on.
-    pub fn new(free: &[(u64, u64)]) -> Fill {
+    pub fn new(free: &[(u64, u64)]) -> ExtentDealer {
         let mut devices: Vec<u64> = free.iter().map(|&(_, device)| device).collect();
         devices.sort_unstable();
         devices.dedup();
@@ -90,7 +90,7 @@ impl Fill {
         let weights: Vec<i64> = on_device.iter().map(|(_, files)| files.total).collect();
         let all = turn(free.len(), weights.iter().sum());
         let devices = Shares::new(weights, all, TURN_MAX);
-        Fill { files: free.len(), devices, on_device, dealt: 0 }
+        ExtentDealer { files: free.len(), devices, on_device, dealt: 0 }
     }
 
     pub fn is_stale(&self, files: usize) -> bool {
@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The files that give so many times so many extents.
-    fn deal(fill: &mut Fill, times: usize, count: u32) -> Vec<usize> {
+    fn deal(fill: &mut ExtentDealer, times: usize, count: u32) -> Vec<usize> {
         let mut deal = || {
             let file = fill.next();
             fill.took(count);
@@ -135,8 +135,8 @@ mod tests {
     }
 
     /// Files of one device.
-    fn on_one(free: &[u64]) -> Fill {
-        Fill::new(&free.iter().map(|&free| (free, 7)).collect::<Vec<_>>())
+    fn on_one(free: &[u64]) -> ExtentDealer {
+        ExtentDealer::new(&free.iter().map(|&free| (free, 7)).collect::<Vec<_>>())
     }
 
     proptest! {
@@ -145,7 +145,7 @@ mod tests {
             files in prop::collection::vec((0u64..1000, 0u64..3), 1..8), turns in 1usize..2000
         ) {
             let total: u64 = files.iter().map(|&(free, _)| free).sum();
-            let mut fill = Fill::new(&files);
+            let mut fill = ExtentDealer::new(&files);
             let longest = fill.on_device.iter().map(|(_, files)| files.turn).max().unwrap_or(1);
             let row = f64::from(longest.max(fill.devices.turn));
             let mut got = vec![0f64; files.len()];
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn devices_take_turns_of_neighbouring_extents() {
-        let mut fill = Fill::new(&[(10_000, 1), (10_000, 2)]);
+        let mut fill = ExtentDealer::new(&[(10_000, 1), (10_000, 2)]);
         let extents = deal(&mut fill, 32, 8);
         // 64 extents in a row, eight at a time.
         assert!(extents.chunks(8).all(|turn| turn.iter().all(|f| f == &turn[0])), "{extents:?}");
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn several_files_on_each_of_several_devices() {
         let files: Vec<(u64, u64)> = (0..16).map(|file| (4096, file % 2)).collect();
-        let mut fill = Fill::new(&files);
+        let mut fill = ExtentDealer::new(&files);
         let extents = deal(&mut fill, 1024, 8);
         let on = |device: usize| -> Vec<usize> {
             extents.iter().copied().filter(|file| file % 2 == device).collect()

@@ -7,7 +7,7 @@
 //! meanwhile.
 
 use super::unit::Iam;
-use super::{PFS_ALLOCATED, PFS_IAM, Run};
+use super::{ExtentRun, PFS_ALLOCATED, PFS_IAM};
 use crate::error::PageError;
 use crate::id::{EXTENT_PAGES, ExtentId, PFS_INTERVAL, PageId, UnitId};
 use crate::op::Link;
@@ -151,11 +151,11 @@ impl Store {
 
     /// One system record that frees extents of one PFS interval.
     pub(super) fn free_extents(&self, iam: Iam, extents: &[u32]) -> Result<(), PageError> {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<ExtentRun> = Vec::new();
         for &first in extents {
             match runs.last_mut() {
                 Some(run) if run.first + run.count == first => run.count += 1,
-                _ => runs.push(Run { file: iam.file, first, count: 1 }),
+                _ => runs.push(ExtentRun { file: iam.file, first, count: 1 }),
             }
         }
         let Some(run) = runs.first() else { return Ok(()) };
@@ -195,7 +195,7 @@ impl Store {
         next: Option<PageId>,
     ) -> Result<(), PageError> {
         let extent = iam.page.extent();
-        let run = Run { file: iam.file, first: extent.extent, count: 1 };
+        let run = ExtentRun { file: iam.file, first: extent.extent, count: 1 };
         let mut pages: SmallVec<[PageMut<'_>; 4]> = SmallVec::new();
         let mut rec = RecordBuilder::new();
         rec.system();

@@ -23,7 +23,7 @@ const WORTH: usize = 3 * BATCH_IMAGES;
 pub(crate) const LEAST_RUNS: usize = 4;
 
 /// Extents of file 1 that are lent to a checkpoint.
-pub(crate) struct Lent<'a> {
+pub(crate) struct LentExtents<'a> {
     runs: Vec<Range<u32>>,
     /// Most images of a batch.
     pub images: usize,
@@ -36,12 +36,12 @@ impl Store {
     ///
     /// # Errors
     /// The log; a failed write of the area, which takes the store offline.
-    pub(crate) fn lend_extents(&self, pages: usize) -> Result<Option<Lent<'_>>, PageError> {
+    pub(crate) fn lend_extents(&self, pages: usize) -> Result<Option<LentExtents<'_>>, PageError> {
         let Some(mut kept) = self.dwb().borrower.try_lock() else { return Ok(None) };
         if !kept.is_empty() {
             let runs = std::mem::take(&mut *kept);
             self.sync_files()?;
-            self.end_loan(Lent { runs, images: 0, kept })?;
+            self.end_loan(LentExtents { runs, images: 0, kept })?;
             // The next checkpoint may borrow again.
             return Ok(None);
         }
@@ -61,7 +61,7 @@ impl Store {
         let named: Vec<(u32, u32)> = runs.iter().map(pages).collect();
         let primary = self.file(PageId::new(PRIMARY, 0))?;
         match self.dwb().lend(&primary, &named) {
-            Ok(()) => Ok(Some(Lent { runs, images, kept })),
+            Ok(()) => Ok(Some(LentExtents { runs, images, kept })),
             // Nothing is borrowed, and nothing lies in the extents that the page may name.
             Err(e) if self.goes_on_after(&e) => {
                 self.take_back(&runs);
@@ -100,8 +100,8 @@ impl Store {
     ///
     /// # Errors
     /// A failed sync, a failed write of the area; the store is offline then.
-    pub(crate) fn end_loan(&self, lent: Lent<'_>) -> Result<(), PageError> {
-        let Lent { runs, mut kept, .. } = lent;
+    pub(crate) fn end_loan(&self, lent: LentExtents<'_>) -> Result<(), PageError> {
+        let LentExtents { runs, mut kept, .. } = lent;
         if self.dwb().is_lent_stuck() {
             *kept = runs;
             return Ok(());

@@ -22,16 +22,16 @@ pub use free::FreeingPaused;
 pub(crate) use lend::LEAST_RUNS;
 pub use maps::Maps;
 pub use reserve::ReservedUnit;
-pub use unit::{Reserved, Unit, UnitSpace};
+pub use unit::{ReservedPage, Unit, UnitSpace};
 
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PAGE_SIZE, PageId};
-use crate::log::{BeyondLimits, Undoing};
+use crate::log::{BeyondLimits, UndoingThread};
 use crate::store::Store;
 use bar::Bars;
 use disk::DiskError;
-use fill::Fill;
+use fill::ExtentDealer;
 use parking_lot::Mutex;
 use space::FreeExtents;
 use std::collections::HashMap;
@@ -81,13 +81,13 @@ pub(crate) fn level_with_room(bytes: usize) -> Option<u8> {
 
 /// Adjacent extents of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct ExtentRun {
     pub file: u16,
     pub first: u32,
     pub count: u32,
 }
 
-impl Run {
+impl ExtentRun {
     pub fn extents(self) -> impl Iterator<Item = ExtentId> {
         (self.first..self.first + self.count)
             .map(move |extent| ExtentId { file: self.file, extent })
@@ -103,7 +103,7 @@ impl Run {
 #[derive(Default)]
 pub(crate) struct AllocState {
     space: Mutex<HashMap<u16, Arc<Mutex<FreeExtents>>>>,
-    fill: Mutex<HashMap<u16, Fill>>,
+    fill: Mutex<HashMap<u16, ExtentDealer>>,
     units: Mutex<open_units::OpenUnits>,
     /// Extents that open units know of.
     mapped: unit::Mapped,
@@ -206,7 +206,7 @@ impl Store {
     /// Takes up to `most` adjacent extents from a file of the filegroup, chosen by proportional
     /// fill. When all are full it frees units that are to be freed anyway, and grows a file when
     /// there are none. For a rollback the files grow beyond their limits if need be.
-    pub(crate) fn take_extents(&self, filegroup: u16, most: u32) -> Result<Run, PageError> {
+    pub(crate) fn take_extents(&self, filegroup: u16, most: u32) -> Result<ExtentRun, PageError> {
         loop {
             let files = self.group_files(filegroup);
             if files.is_empty() {
@@ -234,7 +234,8 @@ impl Store {
                     let free = |(file, space): (&Arc<DataFile>, &Arc<Mutex<FreeExtents>>)| {
                         (space.lock().free(), file.file.device())
                     };
-                    *fill = Fill::new(&files.iter().zip(&spaces).map(free).collect::<Vec<_>>());
+                    *fill =
+                        ExtentDealer::new(&files.iter().zip(&spaces).map(free).collect::<Vec<_>>());
                 }
                 fill.next()
             };
@@ -249,7 +250,7 @@ impl Store {
                 if let Some(fill) = self.alloc.fill.lock().get_mut(&filegroup) {
                     fill.took(count);
                 }
-                let run = Run { file: files[i].spec.id, first, count };
+                let run = ExtentRun { file: files[i].spec.id, first, count };
                 // A thread that closes or bars a file says so first and counts its extents then:
                 // one of the two sees the other.
                 let last =
@@ -266,7 +267,7 @@ impl Store {
 
     /// Gives extents back to the free ones of their file, after the record that says so, or instead
     /// of it.
-    pub(crate) fn put_extents(&self, run: Run) {
+    pub(crate) fn put_extents(&self, run: ExtentRun) {
         if let Some(space) = self.alloc.space.lock().get(&run.file).map(Arc::clone) {
             let mut guard = space.lock();
             if guard.loaded {
@@ -277,7 +278,7 @@ impl Store {
 
     /// Grows one file of the filegroup by a step, the one whose last growth was longest ago of
     /// those that can, unless more than `enough` extents are free. The header pages know the order,
-    /// so a restart does not begin anew.
+    /// so a restart goes on in that order.
     fn grow(
         &self,
         filegroup: u16,
@@ -337,7 +338,7 @@ impl Store {
             file.grown.store(number, Relaxed);
             self.forget_fill(filegroup);
             // The file has grown whatever comes of the note; a rollback needs its log for itself.
-            let noted = if Undoing::now() { Ok(()) } else { self.note_grown(file, number) };
+            let noted = if UndoingThread::now() { Ok(()) } else { self.note_grown(file, number) };
             return match noted {
                 Err(e @ PageError::Offline { .. }) => Err(e),
                 _ => Ok(()),
@@ -357,7 +358,8 @@ impl Store {
                 && !f.closing.load(Ordering::SeqCst)
                 && self.bar_of(f.spec.id) == Some(0)
         };
-        let found = if Undoing::now() { self.all_files().into_iter().find(shut) } else { None };
+        let found =
+            if UndoingThread::now() { self.all_files().into_iter().find(shut) } else { None };
         found.inspect(|file| self.lift(file.spec.id)).is_some()
     }
 
@@ -396,7 +398,7 @@ impl Store {
         Ok(u64::from(guard.extents()) - fixed.count() as u64 - guard.unused())
     }
 
-    /// The shares of a filegroup's files are calculated anew.
+    /// The shares of a filegroup's files are calculated again.
     pub(crate) fn forget_fill(&self, filegroup: u16) {
         self.alloc.fill.lock().remove(&filegroup);
     }

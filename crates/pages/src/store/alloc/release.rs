@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 const LOOK_SHARE: usize = 4096;
 
 /// Which extents are given back if they are free.
-type Wanted<'a> = &'a dyn Fn(&ExtentId) -> bool;
+type WantedExtents<'a> = &'a dyn Fn(&ExtentId) -> bool;
 
 impl Unit {
     /// Whether pages were freed since its extents were last looked at.
@@ -93,7 +93,7 @@ impl Store {
     }
 
     /// The caller holds the unit's turn, and the unit's pages are loaded.
-    fn release(&self, unit: &Unit, wanted: Wanted<'_>) -> Result<(), PageError> {
+    fn release(&self, unit: &Unit, wanted: WantedExtents<'_>) -> Result<(), PageError> {
         let mut idle = take_idle(unit, wanted);
         let freed = self.free_idle(unit, &mut idle);
         // What a record could not be written for is the unit's again.
@@ -144,7 +144,7 @@ impl Store {
 
 /// Takes the wanted extents out of the unit whose pages are all free, those with IAM pages left
 /// out; in order.
-fn take_idle(unit: &Unit, wanted: Wanted<'_>) -> Vec<ExtentId> {
+fn take_idle(unit: &Unit, wanted: WantedExtents<'_>) -> Vec<ExtentId> {
     let mut state = unit.0.state.lock();
     let mut free: HashMap<ExtentId, u32> = HashMap::new();
     for page in &state.free {

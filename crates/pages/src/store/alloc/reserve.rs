@@ -1,7 +1,7 @@
 //! Space set aside before it is logged: the first extent of a unit that is to be made. A process
 //! that ends in between leaves nothing behind.
 
-use super::Run;
+use super::ExtentRun;
 use crate::error::PageError;
 use crate::id::{ExtentId, PageId};
 use crate::store::Store;
@@ -11,11 +11,11 @@ use crate::store::Store;
 pub struct ReservedUnit<'a> {
     store: &'a Store,
     filegroup: u16,
-    run: Option<Run>,
+    run: Option<ExtentRun>,
 }
 
 impl ReservedUnit<'_> {
-    pub(super) fn run(&self) -> Option<Run> {
+    pub(super) fn run(&self) -> Option<ExtentRun> {
         self.run
     }
 

@@ -196,7 +196,7 @@ impl FreeExtents {
     pub fn end_loan(&mut self, run: &Range<u32>) {
         let before = self.lent.len();
         self.lent.retain(|lent| lent != run);
-        // Not when the bitmap was built anew meanwhile.
+        // Not when the bitmap was built again meanwhile.
         if self.lent.len() < before {
             self.put(run.start, run.end - run.start);
         }

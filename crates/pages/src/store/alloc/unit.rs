@@ -8,7 +8,7 @@ mod take;
 
 pub(super) use take::LARGE_UNIT;
 
-use super::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, ReservedUnit, Run};
+use super::{ExtentRun, LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, ReservedUnit};
 use crate::error::PageError;
 use crate::id::{ExtentId, GAM_EXTENTS, PFS_INTERVAL, PageId, UnitId};
 use crate::op::Link;
@@ -101,15 +101,15 @@ pub struct UnitSpace {
     pub used: u64,
 }
 
-/// A page set aside for its taker; goes back when dropped without [`Reserved::keep`].
+/// A page set aside for its taker; goes back when dropped without [`ReservedPage::keep`].
 #[derive(Debug)]
-pub struct Reserved {
+pub struct ReservedPage {
     unit: Unit,
     id: PageId,
     kept: bool,
 }
 
-impl Reserved {
+impl ReservedPage {
     #[must_use]
     pub fn id(&self) -> PageId {
         self.id
@@ -122,7 +122,7 @@ impl Reserved {
     }
 }
 
-impl Drop for Reserved {
+impl Drop for ReservedPage {
     fn drop(&mut self) {
         if !self.kept {
             self.unit.0.state.lock().free.push_front(self.id);
@@ -192,9 +192,9 @@ impl Unit {
 }
 
 /// The bits of an IAM page as runs of extents.
-fn iam_runs(page: &Page, iam: Iam) -> Vec<Run> {
+fn iam_runs(page: &Page, iam: Iam) -> Vec<ExtentRun> {
     let base = iam.interval * GAM_EXTENTS;
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<ExtentRun> = Vec::new();
     // Mostly there are few bits on the page.
     for (at, word) in page.body()[..GAM_EXTENTS as usize / 8].chunks(8).enumerate() {
         let mut bits = word.iter().rev().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
@@ -203,7 +203,7 @@ fn iam_runs(page: &Page, iam: Iam) -> Vec<Run> {
             bits &= bits - 1;
             match runs.last_mut() {
                 Some(run) if run.first + run.count == base + b => run.count += 1,
-                _ => runs.push(Run { file: iam.file, first: base + b, count: 1 }),
+                _ => runs.push(ExtentRun { file: iam.file, first: base + b, count: 1 }),
             }
         }
     }
@@ -291,7 +291,7 @@ impl Store {
     fn log_extents(
         &self,
         unit: UnitId,
-        run: Run,
+        run: ExtentRun,
         iam: Iam,
         last: Option<PageId>,
         new_iam: bool,
@@ -357,7 +357,7 @@ impl Store {
         let head = self.chain_head(unit, first_iam)?;
         for (iam, runs) in self.iam_chain(unit, head)? {
             state.iams.push(iam);
-            state.extents.extend(runs.into_iter().flat_map(Run::extents));
+            state.extents.extend(runs.into_iter().flat_map(ExtentRun::extents));
         }
         let filegroup = self.file(first_iam)?.filegroup();
         Ok(self.register_unit(unit, filegroup, state, first_iam))
@@ -439,7 +439,7 @@ impl Store {
         &self,
         unit: UnitId,
         first: PageId,
-    ) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {
+    ) -> Result<Vec<(Iam, Vec<ExtentRun>)>, PageError> {
         let mut chain = Vec::new();
         let mut seen = HashSet::new();
         let mut at = first;

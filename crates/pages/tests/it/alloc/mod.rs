@@ -341,7 +341,7 @@ fn a_unit_is_reserved_then_made() {
     check(&db.store, &[unit]);
 }
 
-/// Each growth is another file's turn, also when the database is opened anew before each.
+/// Each growth is another file's turn, also when the database is opened again before each.
 #[test]
 fn files_grow_in_turn_over_restarts() {
     let step = |id, growth| ringwood_pages::FileSpec {

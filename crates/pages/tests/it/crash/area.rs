@@ -82,7 +82,7 @@ fn extents_are_borrowed_only_when_they_are_durably_free() {
         for _ in 0..200 {
             new_page(&db.store, &first, PageType::Data).unwrap();
         }
-        let mut load = Load {
+        let mut load = PageLoad {
             rng: fastrand::Rng::with_seed(io),
             units: (2..8).map(|number| (unit(number), Vec::new())).collect(),
             next_unit: 8,

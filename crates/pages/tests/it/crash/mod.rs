@@ -8,13 +8,13 @@ mod refused;
 
 use crate::support::{Db, TestTxn, create, new_page, open, spec};
 use ringwood_pages::{
-    ApplyCtx, Before, Lsn, PAGE_SIZE, Page, PageError, PageId, PageMut, PageType, RecordBuilder,
-    RecordView, RowUpdate, TxnId, Unit, UnitId, apply,
+    ApplyCtx, BeforeImage, Lsn, PAGE_SIZE, Page, PageError, PageId, PageMut, PageType,
+    RecordBuilder, RecordView, RowUpdate, TxnId, Unit, UnitId, apply,
 };
 use sim::SimDisk;
 use std::collections::BTreeMap;
 
-struct Load {
+struct PageLoad {
     rng: fastrand::Rng,
     units: Vec<(Unit, Vec<PageId>)>,
     next_unit: u32,
@@ -33,7 +33,7 @@ fn io(e: &PageError) -> bool {
     )
 }
 
-impl Load {
+impl PageLoad {
     fn step(&mut self, db: &Db) -> Result<(), PageError> {
         self.txn += 1;
         match self.rng.u32(0..100) {
@@ -185,7 +185,7 @@ impl Load {
                     old: &old,
                     key: None,
                     at: 0,
-                    before: Before::whole(&body[..n]),
+                    before: BeforeImage::whole(&body[..n]),
                     new_bytes: &bytes[..n],
                 })
             }
@@ -262,7 +262,7 @@ fn is_free(db: &Db, id: PageId) -> bool {
     !id.is_pfs() && !id.is_gam() && id.page > 0 && db.store.pfs_byte(id).unwrap() & 0x40 == 0
 }
 
-fn start(seed: u64, files: u16, frames: u64) -> (Db, Load) {
+fn start(seed: u64, files: u16, frames: u64) -> (Db, PageLoad) {
     let specs: Vec<_> = (1..=files).map(|id| spec(id, 1, 0)).collect();
     let db = create(SimDisk::new(seed), frames, &specs).unwrap();
     let load = load_of(&db, seed, 1);
@@ -270,14 +270,14 @@ fn start(seed: u64, files: u16, frames: u64) -> (Db, Load) {
 }
 
 /// A load without units.
-fn load_of_none(seed: u64) -> Load {
+fn load_of_none(seed: u64) -> PageLoad {
     let rng = fastrand::Rng::with_seed(seed);
-    Load { rng, units: Vec::new(), next_unit: 5000, txn: 5_000_000, flushed: Lsn::ZERO }
+    PageLoad { rng, units: Vec::new(), next_unit: 5000, txn: 5_000_000, flushed: Lsn::ZERO }
 }
 
 /// A load whose units and transactions have numbers from there on.
-fn load_of(db: &Db, seed: u64, from: u32) -> Load {
-    Load {
+fn load_of(db: &Db, seed: u64, from: u32) -> PageLoad {
+    PageLoad {
         rng: fastrand::Rng::with_seed(seed),
         units: vec![(db.store.create_unit(UnitId(from), 1).unwrap(), Vec::new())],
         next_unit: from,
@@ -286,7 +286,7 @@ fn load_of(db: &Db, seed: u64, from: u32) -> Load {
     }
 }
 
-impl Load {
+impl PageLoad {
     fn fill(&mut self, db: &Db, pages: usize) {
         for _ in 0..pages {
             self.grow_unit(db).unwrap();
@@ -296,7 +296,12 @@ impl Load {
 }
 
 /// Sessions and checkpoints until the disk dies; what it kept, and what was flushed.
-fn until_the_power_fails(db: Db, mut loads: [Load; 2], steps: u32, seed: u64) -> (SimDisk, Lsn) {
+fn until_the_power_fails(
+    db: Db,
+    mut loads: [PageLoad; 2],
+    steps: u32,
+    seed: u64,
+) -> (SimDisk, Lsn) {
     let ended = |result: Result<(), PageError>| match result {
         Ok(()) => false,
         Err(e) if io(&e) => true,

@@ -23,11 +23,11 @@ fn is_unwritten(result: Result<(), PageError>) -> bool {
     matches!(result, Err(PageError::Unwritten { .. }))
 }
 
-fn pages_of(load: &Load) -> Vec<PageId> {
+fn pages_of(load: &PageLoad) -> Vec<PageId> {
     load.units.iter().flat_map(|(_, pages)| pages.iter().copied()).collect()
 }
 
-fn ends(db: Db, load: Load, seed: u64) {
+fn ends(db: Db, load: PageLoad, seed: u64) {
     let (disk, flushed) = (db.disk.clone(), load.flushed);
     db.store.abandon("the end");
     db.store.release_files();
@@ -36,7 +36,7 @@ fn ends(db: Db, load: Load, seed: u64) {
 }
 
 /// A database of some hundred pages that are on disk and have changed since.
-fn changed(seed: u64, frames: u64) -> (Db, Load) {
+fn changed(seed: u64, frames: u64) -> (Db, PageLoad) {
     let (db, mut load) = start(seed, 1, frames);
     load.fill(&db, 200);
     db.checkpoint().unwrap();

@@ -3,8 +3,8 @@
 
 use disk::DiskError;
 use ringwood_pages::{
-    BufferPool, DataFiles, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType,
-    PoolOptions, RecordBuilder, RecordSink, Store, TxnId, Unit, pfs_level,
+    BufferPool, DataFiles, FileGrowth, FileSpec, InstanceHome, Lsn, PageError, PageId, PageMut,
+    PageType, PoolOptions, RecordBuilder, RecordSink, Store, TxnId, Unit, pfs_level,
 };
 use sim::SimDisk;
 use std::path::Path;
@@ -62,7 +62,7 @@ pub fn create(disk: SimDisk, frames: u64, specs: &[FileSpec]) -> Result<Db, Page
         Arc::clone(&log) as Arc<_>,
         [9; 16],
         specs,
-        &Home::default(),
+        &InstanceHome::default(),
     )?;
     Ok(Db { disk, log, pool, store })
 }
@@ -86,7 +86,7 @@ pub fn open(disk: SimDisk, frames: u64) -> Result<Db, PageError> {
     let log = open_log(&disk)?;
     let pool = pool(frames);
     let shared: Arc<dyn disk::Disk> = Arc::new(disk.clone());
-    let files = DataFiles::open(&*shared, Path::new(DATA), &Home::default())?;
+    let files = DataFiles::open(&*shared, Path::new(DATA), &InstanceHome::default())?;
     let store = Store::open(shared, Arc::clone(&pool), Arc::clone(&log) as Arc<_>, files)?;
     for entry in log.scan(log.checkpoint().redo_lsn) {
         let (lsn, bytes) = entry?;

@@ -91,13 +91,13 @@ pub struct Client {
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TokenAnswer {
     pub tokens: Vec<Token>,
     /// The session id in the headers.
     pub spid: u16,
 }
 
-impl Answer {
+impl TokenAnswer {
     pub fn rows(&self) -> Vec<Vec<Value>> {
         let rows = self
             .tokens
@@ -226,7 +226,7 @@ impl Client {
         user: &str,
         password: &str,
         database: &str,
-    ) -> Result<Answer, Vec<i32>> {
+    ) -> Result<TokenAnswer, Vec<i32>> {
         let mut login = Login7::new(self.codec.version, user, password);
         login.database = database.to_owned();
         login.app = "tests".to_owned();
@@ -236,7 +236,7 @@ impl Client {
         self.log_in_as(&login)
     }
 
-    pub fn log_in_as(&mut self, login: &Login7) -> Result<Answer, Vec<i32>> {
+    pub fn log_in_as(&mut self, login: &Login7) -> Result<TokenAnswer, Vec<i32>> {
         self.send(&self.codec.login(login));
         let answer = self.read().map_err(|e| panic!("{e}")).unwrap();
         if !answer.tokens.iter().any(|t| matches!(t, Token::LoginAck { .. })) {
@@ -338,7 +338,7 @@ impl Client {
     }
 
     /// The next answer; takes over what it says of transactions.
-    pub fn read(&mut self) -> io::Result<Answer> {
+    pub fn read(&mut self) -> io::Result<TokenAnswer> {
         // After a login with TLS for the login alone.
         let (payload, spid) = self.read_payload()?;
         let tokens =
@@ -357,10 +357,10 @@ impl Client {
             .rev()
             .find_map(|t| if let Token::Done { status, .. } = t { Some(*status) } else { None });
         assert!(last.is_some_and(|status| !status.contains(DoneStatus::MORE)), "{tokens:?}");
-        Ok(Answer { tokens, spid })
+        Ok(TokenAnswer { tokens, spid })
     }
 
-    pub fn batch(&mut self, text: &str) -> Answer {
+    pub fn batch(&mut self, text: &str) -> TokenAnswer {
         self.send(&self.codec.batch(text));
         self.read().unwrap()
     }

@@ -10,7 +10,7 @@ use ringwood_tds::request::{
 };
 use ringwood_tds::tokens::{DoneKind, DoneStatus, EnvChange, ReturnValue};
 use ringwood_tds::{
-    Column, ColumnFlags, Fixed, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation,
+    Column, ColumnFlags, FixedType, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation,
 };
 use types::datetime::{DAY_TICKS, DAY_TICKS_300, MAX_DAY};
 use types::{Decimal, SqlError, Value};
@@ -61,9 +61,9 @@ pub fn random_type(rng: &mut Rng, version: TdsVersion, plain: bool) -> TypeInfo 
     loop {
         let scale = rng.u8(..=7);
         let ty = match rng.u8(..26) {
-            0 if !plain => TypeInfo::Fixed(Fixed::Int),
-            1 if !plain => TypeInfo::Fixed(Fixed::Money),
-            2 if !plain => TypeInfo::Fixed(Fixed::Bit),
+            0 if !plain => TypeInfo::Fixed(FixedType::Int),
+            1 if !plain => TypeInfo::Fixed(FixedType::Money),
+            2 if !plain => TypeInfo::Fixed(FixedType::Bit),
             3 if !plain => TypeInfo::Text(collation),
             4 if !plain => TypeInfo::NText(collation),
             5 if !plain => TypeInfo::Image,
@@ -182,11 +182,11 @@ pub fn random_value(rng: &mut Rng, ty: &TypeInfo) -> Value {
 }
 
 trait OrValue {
-    fn or(self, rng: &mut Rng, fixed: Fixed) -> Value;
+    fn or(self, rng: &mut Rng, fixed: FixedType) -> Value;
 }
 
 impl OrValue for Value {
-    fn or(self, rng: &mut Rng, fixed: Fixed) -> Value {
+    fn or(self, rng: &mut Rng, fixed: FixedType) -> Value {
         if self.is_null() { random_value(rng, &TypeInfo::Fixed(fixed)) } else { self }
     }
 }

@@ -1,8 +1,8 @@
 //! Both sides' readers: what they understood, and why they stopped.
 
 use fastrand::Rng;
-use ringwood_tds::client::{Answer, AnswerReader, Token, TokenReader};
-use ringwood_tds::decode::Place;
+use ringwood_tds::client::{AnswerReader, AnswerToken, Token, TokenReader};
+use ringwood_tds::decode::ValuePlace;
 use ringwood_tds::encode::encode_at;
 use ringwood_tds::login::Login7;
 use ringwood_tds::packet::{Event, Message, MessageReader, PacketType};
@@ -133,10 +133,10 @@ fn calls(payload: &[u8], version: TdsVersion, seen: &mut Vec<String>) -> Result<
 /// characters may have become too long.
 fn comes_back(value: &Value, ty: &TypeInfo) {
     let mut out = Vec::new();
-    match encode_at(value, ty, Place::Parameter, &mut out) {
+    match encode_at(value, ty, ValuePlace::Parameter, &mut out) {
         Ok(()) => {
             let mut reader = Reader::new(&out, "value");
-            let again = decode_value(&mut reader, ty, Place::Parameter)
+            let again = decode_value(&mut reader, ty, ValuePlace::Parameter)
                 .expect("what was written can be read");
             assert!(reader.is_empty());
             let lossy = value.as_str().is_some() && ty.collation().is_some();
@@ -195,7 +195,9 @@ pub fn receive_pieces(bytes: &[u8], version: TdsVersion, rng: &mut Rng) -> Vec<S
         loop {
             match reader.read(&mut input) {
                 Ok(None) => break,
-                Ok(Some(Answer::Token(token @ Token::Row(_)))) => seen.push(format!("{token:?}")),
+                Ok(Some(AnswerToken::Token(token @ Token::Row(_)))) => {
+                    seen.push(format!("{token:?}"))
+                }
                 Ok(Some(_)) => {}
                 Err(error) => {
                     note(&error, &mut seen);

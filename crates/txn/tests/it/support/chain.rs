@@ -11,11 +11,11 @@ use sim::SimDisk;
 use wal::{Growth, LogOptions, VlfRule};
 
 use super::txn::backup::{
-    BackupDevice, BackupDone, BackupError, BackupSpec, Existing, FileDevice, MediaSet,
-    RestoreTarget, Restored, RollTo, SetKind, Step, restore_data, restore_log,
+    BackupDevice, BackupDone, BackupError, BackupSpec, ExistingSets, FileDevice, MediaSet,
+    RestoreNext, RestoreTarget, RestoredStep, RollTo, SetKind, restore_data, restore_log,
 };
 use super::txn::{Database, DbState, Durability, RecoveryModel, Txn, TxnError};
-use super::{Model, Table, Tried, create, difference, env, log_options};
+use super::{Model, Table, TriedChange, create, difference, env, log_options};
 
 pub fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64
@@ -30,7 +30,7 @@ fn tick() -> u64 {
     now
 }
 
-pub struct Open {
+pub struct TestTxn {
     txn: Txn,
     delta: BTreeMap<u64, Option<Vec<u8>>>,
 }
@@ -44,13 +44,13 @@ pub struct Rig {
     pub now: Model,
     /// After the commits up to a time.
     pub points: Vec<(u64, Model)>,
-    pub open: Vec<Open>,
+    pub open: Vec<TestTxn>,
     pub background: bool,
 }
 
 /// A backup file: where, which set, and what it holds.
 #[derive(Clone)]
-pub struct Taken {
+pub struct TakenBackup {
     pub files: Vec<String>,
     pub position: u16,
     pub done: BackupDone,
@@ -89,13 +89,13 @@ impl Rig {
     pub fn work(&mut self, steps: u32) -> Result<(), TxnError> {
         for _ in 0..steps {
             while self.open.len() < 3 {
-                self.open.push(Open { txn: self.db.begin(51)?, delta: BTreeMap::new() });
+                self.open.push(TestTxn { txn: self.db.begin(51)?, delta: BTreeMap::new() });
             }
             let who = self.rng.usize(0..3);
             match self.rng.u32(0..20) {
                 0..3 => self.commit(who)?,
                 3 => {
-                    let fresh = Open { txn: self.db.begin(51)?, delta: BTreeMap::new() };
+                    let fresh = TestTxn { txn: self.db.begin(51)?, delta: BTreeMap::new() };
                     std::mem::replace(&mut self.open[who], fresh).txn.rollback()?;
                 }
                 4 if self.rng.u32(0..4) == 0 => drop(self.db.checkpoint()?),
@@ -111,22 +111,22 @@ impl Rig {
         let len = if self.rng.u32(0..12) == 0 { 3000 } else { self.rng.usize(0..200) };
         let payload: Vec<u8> = (0..len).map(|_| self.rng.u8(b'a'..=b'f')).collect();
         let what = self.rng.u32(0..3);
-        let Open { txn, delta } = &mut self.open[who];
+        let TestTxn { txn, delta } = &mut self.open[who];
         let there = delta.get(&id).map_or_else(|| self.now.contains_key(&id), Option::is_some);
         let (tried, effect) = match what {
             _ if !there => (self.table.insert(txn, id, &payload)?, Some(payload)),
             0 => (self.table.delete(txn, id)?, None),
             _ => (self.table.update(txn, id, &payload)?, Some(payload)),
         };
-        assert_eq!(tried, Tried::Done);
+        assert_eq!(tried, TriedChange::Done);
         delta.insert(id, effect);
         Ok(())
     }
 
     fn commit(&mut self, who: usize) -> Result<(), TxnError> {
         tick();
-        let fresh = Open { txn: self.db.begin(51)?, delta: BTreeMap::new() };
-        let Open { txn, delta } = std::mem::replace(&mut self.open[who], fresh);
+        let fresh = TestTxn { txn: self.db.begin(51)?, delta: BTreeMap::new() };
+        let TestTxn { txn, delta } = std::mem::replace(&mut self.open[who], fresh);
         txn.commit(Durability::Full)?;
         for (id, payload) in delta {
             match payload {
@@ -143,15 +143,19 @@ impl Rig {
         self.open.drain(..).for_each(|open| open.txn.rollback().unwrap());
     }
 
-    pub fn backup(&mut self, kind: SetKind, files: &[&str]) -> Result<Taken, BackupError> {
+    pub fn backup(&mut self, kind: SetKind, files: &[&str]) -> Result<TakenBackup, BackupError> {
         let compress = self.rng.bool();
         self.backup_as(files, &BackupSpec { kind, compress, ..BackupSpec::default() })
     }
 
-    pub fn backup_as(&mut self, files: &[&str], spec: &BackupSpec) -> Result<Taken, BackupError> {
+    pub fn backup_as(
+        &mut self,
+        files: &[&str],
+        spec: &BackupSpec,
+    ) -> Result<TakenBackup, BackupError> {
         let files: Vec<String> = files.iter().map(ToString::to_string).collect();
         let done = self.db.backup(&devices(&self.disk, &files), spec, &mut |_| true)?;
-        Ok(Taken { files, position: done.header.position, done })
+        Ok(TakenBackup { files, position: done.header.position, done })
     }
 }
 
@@ -160,7 +164,7 @@ pub fn spec(kind: SetKind) -> BackupSpec {
 }
 
 pub fn format(kind: SetKind) -> BackupSpec {
-    BackupSpec { kind, existing: Existing::Format, ..BackupSpec::default() }
+    BackupSpec { kind, existing: ExistingSets::Format, ..BackupSpec::default() }
 }
 
 pub fn target(name: &str) -> RestoreTarget {
@@ -172,16 +176,16 @@ pub fn target(name: &str) -> RestoreTarget {
 }
 
 /// A restore under another name.
-pub struct Copy {
+pub struct RestoredCopy {
     pub disk: SimDisk,
     pub target: RestoreTarget,
     pub background: bool,
 }
 
-impl Copy {
-    pub fn new(disk: &SimDisk, name: &str) -> Copy {
+impl RestoredCopy {
+    pub fn new(disk: &SimDisk, name: &str) -> RestoredCopy {
         disk.create_dir_all(std::path::Path::new(name)).unwrap();
-        Copy { disk: disk.clone(), target: target(name), background: false }
+        RestoredCopy { disk: disk.clone(), target: target(name), background: false }
     }
 
     pub fn env(&self) -> super::txn::Env {
@@ -190,10 +194,10 @@ impl Copy {
 
     pub fn step(
         &self,
-        taken: &Taken,
+        taken: &TakenBackup,
         stop: Option<u64>,
-        step: Step,
-    ) -> Result<Restored, BackupError> {
+        step: RestoreNext,
+    ) -> Result<RestoredStep, BackupError> {
         let mut media = MediaSet::open(&devices(&self.disk, &taken.files), false)?;
         let (env, at) = (self.env(), taken.position);
         match taken.done.header.kind {
@@ -237,9 +241,13 @@ pub fn check(db: &Arc<Database>, model: &Model) -> Result<Table, String> {
 }
 
 /// Restores a chain up to `stop` and says where it stopped.
-pub fn restore_to(copy: &Copy, chain: &[Taken], stop: u64) -> Result<Arc<Database>, BackupError> {
+pub fn restore_to(
+    copy: &RestoredCopy,
+    chain: &[TakenBackup],
+    stop: u64,
+) -> Result<Arc<Database>, BackupError> {
     for taken in chain {
-        let done = copy.step(taken, Some(stop), Step::More)?;
+        let done = copy.step(taken, Some(stop), RestoreNext::More)?;
         if done.stopped {
             break;
         }
@@ -251,17 +259,17 @@ pub fn restore_to(copy: &Copy, chain: &[Taken], stop: u64) -> Result<Arc<Databas
 pub fn restore_with_crashes(
     rng: &mut fastrand::Rng,
     mut disk: SimDisk,
-    chain: &[Taken],
+    chain: &[TakenBackup],
     model: &Model,
     seed: u64,
 ) -> u32 {
     let (mut at, mut crashes) = (0, 0);
-    let mut copy = Copy::new(&disk, "copy");
+    let mut copy = RestoredCopy::new(&disk, "copy");
     while at < chain.len() {
         if crashes < 4 {
             disk.crash_at(disk.io_count() + rng.u64(1..90));
         }
-        let done = copy.step(&chain[at], None, Step::More);
+        let done = copy.step(&chain[at], None, RestoreNext::More);
         if !disk.has_crashed() {
             done.unwrap_or_else(|e| panic!("seed {seed}, step {at}: {e}"));
             at += 1;
@@ -269,9 +277,9 @@ pub fn restore_with_crashes(
         }
         crashes += 1;
         disk = disk.crash(rng.u64(..));
-        copy = Copy { disk: disk.clone(), ..copy };
+        copy = RestoredCopy { disk: disk.clone(), ..copy };
         if at == 0 {
-            // A full backup begins anew.
+            // A full backup begins a new chain.
             copy.remove();
         }
     }

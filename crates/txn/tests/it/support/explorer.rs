@@ -18,7 +18,7 @@ use disk::Sectors;
 use sim::{SimConfig, SimDisk};
 use wal::{Growth, LogOptions, VlfRule};
 
-use super::{Model, Table, Tried, create, difference, env, log_options, open};
+use super::{Model, Table, TriedChange, create, difference, env, log_options, open};
 
 /// What a seed exercised.
 #[derive(Debug, Default, Clone, Copy)]
@@ -80,19 +80,19 @@ impl History {
     }
 }
 
-struct Running {
+struct RunningTxn {
     txn: Txn,
     delta: Delta,
     marks: Vec<(Savepoint, Delta)>,
 }
 
 /// A load on an open database.
-struct Load<'a> {
+struct RunningLoad<'a> {
     rng: fastrand::Rng,
     db: Arc<Database>,
     table: Table,
     history: &'a mut History,
-    running: Vec<Running>,
+    running: Vec<RunningTxn>,
     snapshots: Vec<(SnapshotGuard, Model)>,
     tally: Tally,
 }
@@ -100,15 +100,15 @@ struct Load<'a> {
 const IDS: u64 = 60;
 
 /// Why a step did not go on.
-enum Stop {
+enum StopReason {
     /// The disk lost power (or the error looks like it).
     Error(TxnError),
     Wrong(String),
 }
 
-impl From<TxnError> for Stop {
-    fn from(e: TxnError) -> Stop {
-        Stop::Error(e)
+impl From<TxnError> for StopReason {
+    fn from(e: TxnError) -> StopReason {
+        StopReason::Error(e)
     }
 }
 
@@ -121,7 +121,7 @@ fn payload(rng: &mut fastrand::Rng) -> Vec<u8> {
     (0..len).map(|_| rng.u8(b'a'..=b'f')).collect()
 }
 
-impl Load<'_> {
+impl RunningLoad<'_> {
     /// The row as transaction `who` sees it, and who else has changed it.
     fn view(&self, who: usize, id: u64) -> (Option<Vec<u8>>, Option<usize>) {
         let other =
@@ -130,10 +130,12 @@ impl Load<'_> {
         (own.unwrap_or_else(|| self.history.now.get(&id).cloned()), other)
     }
 
-    fn run(&mut self, steps: u32) -> Result<(), Stop> {
+    fn run(&mut self, steps: u32) -> Result<(), StopReason> {
         for _ in 0..steps {
             match self.step() {
-                Err(Stop::Error(e)) if e.kind() == ErrorKind::LogFull => self.give_up_one()?,
+                Err(StopReason::Error(e)) if e.kind() == ErrorKind::LogFull => {
+                    self.give_up_one()?
+                }
                 other => other?,
             }
         }
@@ -141,7 +143,7 @@ impl Load<'_> {
     }
 
     /// The log is full: a transaction rolls back, which must work, and a checkpoint makes room.
-    fn give_up_one(&mut self) -> Result<(), Stop> {
+    fn give_up_one(&mut self) -> Result<(), StopReason> {
         self.tally.log_full += 1;
         for r in std::mem::take(&mut self.running) {
             r.txn.rollback()?;
@@ -152,10 +154,10 @@ impl Load<'_> {
         Ok(())
     }
 
-    fn step(&mut self) -> Result<(), Stop> {
+    fn step(&mut self) -> Result<(), StopReason> {
         if self.running.is_empty() || (self.running.len() < 4 && self.rng.u32(0..8) == 0) {
             let txn = self.db.begin(51)?;
-            self.running.push(Running { txn, delta: Delta::new(), marks: Vec::new() });
+            self.running.push(RunningTxn { txn, delta: Delta::new(), marks: Vec::new() });
         }
         let who = self.rng.usize(0..self.running.len());
         match self.rng.u32(0..100) {
@@ -187,7 +189,7 @@ impl Load<'_> {
         }
     }
 
-    fn change(&mut self, who: usize) -> Result<(), Stop> {
+    fn change(&mut self, who: usize) -> Result<(), StopReason> {
         let what = self.rng.u32(0..3);
         // Half of the updates come back to a row that the transaction has changed before.
         let own = &self.running[who].delta;
@@ -203,36 +205,36 @@ impl Load<'_> {
         let (tried, wanted, effect) = match what {
             0 => (
                 self.table.insert(t, id, &new)?,
-                now.is_some().then_some(Tried::Duplicate),
+                now.is_some().then_some(TriedChange::Duplicate),
                 Some(new),
             ),
             1 => (
                 self.table.update(t, id, &new)?,
-                now.is_none().then_some(Tried::Missing),
+                now.is_none().then_some(TriedChange::Missing),
                 Some(new),
             ),
-            _ => (self.table.delete(t, id)?, now.is_none().then_some(Tried::Missing), None),
+            _ => (self.table.delete(t, id)?, now.is_none().then_some(TriedChange::Missing), None),
         };
         let wanted = match other {
-            Some(o) => Tried::Wait(self.running[o].txn.id()),
-            None => wanted.unwrap_or(Tried::Done),
+            Some(o) => TriedChange::Wait(self.running[o].txn.id()),
+            None => wanted.unwrap_or(TriedChange::Done),
         };
         // An insert that another running transaction undid to a savepoint leaves nothing behind, so
         // its id is free: the model sees that by the delta. Everything else is exact.
         if tried != wanted {
-            return Err(Stop::Wrong(format!(
+            return Err(StopReason::Wrong(format!(
                 "change {what} of row {id}: {tried:?} instead of {wanted:?}"
             )));
         }
         match tried {
-            Tried::Done => drop(self.running[who].delta.insert(id, effect)),
-            Tried::Wait(_) => self.tally.waits += 1,
+            TriedChange::Done => drop(self.running[who].delta.insert(id, effect)),
+            TriedChange::Wait(_) => self.tally.waits += 1,
             _ => {}
         }
         Ok(())
     }
 
-    fn roll_back_to(&mut self, who: usize) -> Result<(), Stop> {
+    fn roll_back_to(&mut self, who: usize) -> Result<(), StopReason> {
         let r = &mut self.running[who];
         if r.marks.is_empty() {
             return Ok(());
@@ -244,7 +246,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    fn commit(&mut self, who: usize) -> Result<(), Stop> {
+    fn commit(&mut self, who: usize) -> Result<(), StopReason> {
         let r = self.running.swap_remove(who);
         let wanted = if self.rng.u32(0..3) == 0 { Durability::Delayed } else { Durability::Full };
         // From the attempt on the commit may be in the log.
@@ -257,22 +259,22 @@ impl Load<'_> {
         Ok(())
     }
 
-    fn check_snapshot(&mut self) -> Result<(), Stop> {
+    fn check_snapshot(&mut self) -> Result<(), StopReason> {
         if self.snapshots.is_empty() {
             return Ok(());
         }
         let (s, model) = self.snapshots.swap_remove(self.rng.usize(0..self.snapshots.len()));
         same(&self.table, s.mode(), &model).map_err(|e| match e {
-            Stop::Wrong(w) => Stop::Wrong(format!("old snapshot: {w}")),
+            StopReason::Wrong(w) => StopReason::Wrong(format!("old snapshot: {w}")),
             e => e,
         })
     }
 }
 
-fn same(table: &Table, mode: ReadMode<'_>, model: &Model) -> Result<(), Stop> {
-    let seen = table.read_all(mode)?.map_err(Stop::Wrong)?;
+fn same(table: &Table, mode: ReadMode<'_>, model: &Model) -> Result<(), StopReason> {
+    let seen = table.read_all(mode)?.map_err(StopReason::Wrong)?;
     if seen != *model {
-        return Err(Stop::Wrong(format!(
+        return Err(StopReason::Wrong(format!(
             "rows differ (found / wanted): {}",
             difference(&seen, model)
         )));
@@ -281,12 +283,12 @@ fn same(table: &Table, mode: ReadMode<'_>, model: &Model) -> Result<(), Stop> {
 }
 
 /// Takes what recovery has left, checks it, and makes it the history's new base.
-fn verify(db: &Arc<Database>, history: &mut History) -> Result<Table, Stop> {
+fn verify(db: &Arc<Database>, history: &mut History) -> Result<Table, StopReason> {
     let table = Table::open(db)?;
-    let seen = table.read_all(db.snapshot().mode())?.map_err(Stop::Wrong)?;
+    let seen = table.read_all(db.snapshot().mode())?.map_err(StopReason::Wrong)?;
     let (from, to) = (history.acked, history.commits.len());
     if !(from..=to).any(|n| history.state(n) == seen) {
-        return Err(Stop::Wrong(format!(
+        return Err(StopReason::Wrong(format!(
             "not a state after {from} to {to} commits: (found / after {to}) {}; (found / after {from}) {}",
             difference(&seen, &history.state(to)),
             difference(&seen, &history.state(from))
@@ -294,7 +296,7 @@ fn verify(db: &Arc<Database>, history: &mut History) -> Result<Table, Stop> {
     }
     let faults = table.faults(db)?;
     if !faults.is_empty() {
-        return Err(Stop::Wrong(format!("structural faults: {faults:?}")));
+        return Err(StopReason::Wrong(format!("structural faults: {faults:?}")));
     }
     *history = History { base: seen.clone(), now: seen, ..History::default() };
     Ok(table)
@@ -334,12 +336,12 @@ impl Shape {
 pub fn explore(seed: u64) -> Result<Tally, String> {
     let mut tally = Tally::default();
     run_seed(seed, &mut tally).map(|()| tally).map_err(|stop| match stop {
-        Stop::Error(e) => format!("seed {seed}: unexpected error: {e}"),
-        Stop::Wrong(w) => format!("seed {seed}: {w}"),
+        StopReason::Error(e) => format!("seed {seed}: unexpected error: {e}"),
+        StopReason::Wrong(w) => format!("seed {seed}: {w}"),
     })
 }
 
-fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), Stop> {
+fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), StopReason> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (shape, config) = Shape::of(&mut rng);
     let mut disk = SimDisk::with_config(seed, config);
@@ -355,7 +357,7 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), Stop> {
             _ => recover(&mut rng, &shape, &mut disk, &mut history, tally)?,
         };
         disk.crash_at(disk.io_count() + rng.u64(1..250));
-        let load = Load {
+        let load = RunningLoad {
             rng: fastrand::Rng::with_seed(rng.u64(..)),
             db,
             table,
@@ -373,12 +375,12 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), Stop> {
 }
 
 /// Runs a load until the power goes or it is done.
-fn live(mut load: Load<'_>, disk: &SimDisk, tally: &mut Tally) -> Result<(), Stop> {
+fn live(mut load: RunningLoad<'_>, disk: &SimDisk, tally: &mut Tally) -> Result<(), StopReason> {
     let steps = load.rng.u32(100..600);
     let end = load.run(steps);
     tally.add(&load.tally);
     match end {
-        Err(Stop::Error(_)) if disk.has_crashed() => tally.crashed += 1,
+        Err(StopReason::Error(_)) if disk.has_crashed() => tally.crashed += 1,
         other => return other,
     }
     Ok(())
@@ -391,7 +393,7 @@ fn recover(
     disk: &mut SimDisk,
     history: &mut History,
     tally: &mut Tally,
-) -> Result<(Arc<Database>, Table), Stop> {
+) -> Result<(Arc<Database>, Table), StopReason> {
     for _ in 0..rng.usize(0..4) {
         disk.crash_at(rng.u64(1..60));
         if let Err(e) = shape.open(disk)
@@ -417,8 +419,8 @@ fn finish(
     table: Table,
     mut history: History,
     tally: &mut Tally,
-) -> Result<(), Stop> {
-    let mut load = Load {
+) -> Result<(), StopReason> {
+    let mut load = RunningLoad {
         rng: fastrand::Rng::with_seed(rng.u64(..)),
         db: db.clone(),
         table,
@@ -439,7 +441,7 @@ fn finish(
     history.acked = history.commits.len();
     let db = shape.open(disk)?;
     if !db.recovery_report().clean {
-        return Err(Stop::Wrong(format!(
+        return Err(StopReason::Wrong(format!(
             "a closed database had to be recovered: {:?}",
             db.recovery_report()
         )));

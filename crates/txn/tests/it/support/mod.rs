@@ -16,7 +16,7 @@ use std::sync::Arc;
 use access::{BTree, Direction, Heap, Outcome, ReadMode, Rid, RowBatch};
 use disk::Disk;
 use pages::{BufferPool, FileGrowth, FileSpec, PageId, PoolOptions, TxnId, UnitId};
-use txn::{CreateSpec, Database, DbState, Env, LockManager, Pace, Txn, TxnError};
+use txn::{BackgroundPace, CreateSpec, Database, DbState, Env, LockManager, Txn, TxnError};
 use wal::{Growth, LogOptions};
 
 pub const PRIMARY: &str = "db/test.mdf";
@@ -29,7 +29,7 @@ pub type Model = BTreeMap<u64, Vec<u8>>;
 pub fn env(disk: Arc<dyn Disk>, frames: u64, background: bool) -> Env {
     let pool =
         BufferPool::new(PoolOptions { bytes: frames * 8192, ..PoolOptions::default() }).unwrap();
-    let pace = Pace { background, ..Pace::default() };
+    let pace = BackgroundPace { background, ..BackgroundPace::default() };
     Env {
         disk,
         pool: Arc::new(pool),
@@ -78,7 +78,7 @@ pub fn open(env: Env, log: LogOptions) -> Result<Arc<Database>, TxnError> {
 }
 
 /// Header, place, payload, and whether it is a ghost.
-type Found = (pages::RowHeader, Rid, Vec<u8>, bool);
+type FoundRow = (pages::RowHeader, Rid, Vec<u8>, bool);
 
 /// One table: a heap, an index by id (value: RID and payload), an index by the payload's first
 /// bytes and id.
@@ -91,7 +91,7 @@ pub struct Table {
 
 /// What an attempt came to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Tried {
+pub enum TriedChange {
     Done,
     Wait(TxnId),
     Missing,
@@ -144,18 +144,18 @@ impl Table {
         Ok(Table { heap, by_id, by_text })
     }
 
-    pub fn insert(&self, t: &mut Txn, id: u64, payload: &[u8]) -> Result<Tried, TxnError> {
+    pub fn insert(&self, t: &mut Txn, id: u64, payload: &[u8]) -> Result<TriedChange, TxnError> {
         let mark = t.mark();
         let rid = self.heap.insert(t, &heap_row(id, payload))?;
         let mut value = rid.to_bytes().to_vec();
         value.extend_from_slice(payload);
         let tried = match self.by_id.insert(t, &id.to_be_bytes(), &value)? {
-            Outcome::Done(()) => Tried::Done,
-            Outcome::Wait(other) => Tried::Wait(other),
-            Outcome::Duplicate => Tried::Duplicate,
+            Outcome::Done(()) => TriedChange::Done,
+            Outcome::Wait(other) => TriedChange::Wait(other),
+            Outcome::Duplicate => TriedChange::Duplicate,
             o => panic!("insert gave {o:?}"),
         };
-        if tried != Tried::Done {
+        if tried != TriedChange::Done {
             // The statement failed: its first half goes back.
             t.rollback_to(&mark)?;
             return Ok(tried);
@@ -167,7 +167,7 @@ impl Table {
 
     /// The row's place and payload in its newest version, if it is not a ghost or its ghost is
     /// fresh.
-    fn find(&self, id: u64) -> Result<Option<Found>, TxnError> {
+    fn find(&self, id: u64) -> Result<Option<FoundRow>, TxnError> {
         let mut batch = RowBatch::new();
         if !self.by_id.fetch(&id.to_be_bytes(), ReadMode::Current, &mut batch)? {
             return Ok(None);
@@ -176,7 +176,7 @@ impl Table {
         Ok(Some((batch.header(0), Rid::from_bytes(*rid), payload.to_vec(), batch.is_ghost(0))))
     }
 
-    pub fn update(&self, t: &mut Txn, id: u64, payload: &[u8]) -> Result<Tried, TxnError> {
+    pub fn update(&self, t: &mut Txn, id: u64, payload: &[u8]) -> Result<TriedChange, TxnError> {
         self.update_seen(t, id, None, payload)
     }
 
@@ -187,7 +187,7 @@ impl Table {
         id: u64,
         seen: &[u8],
         payload: &[u8],
-    ) -> Result<Tried, TxnError> {
+    ) -> Result<TriedChange, TxnError> {
         self.update_seen(t, id, Some(seen), payload)
     }
 
@@ -197,18 +197,20 @@ impl Table {
         id: u64,
         seen: Option<&[u8]>,
         payload: &[u8],
-    ) -> Result<Tried, TxnError> {
-        let Some((header, rid, old, ghost)) = self.find(id)? else { return Ok(Tried::Missing) };
+    ) -> Result<TriedChange, TxnError> {
+        let Some((header, rid, old, ghost)) = self.find(id)? else {
+            return Ok(TriedChange::Missing);
+        };
         if seen.is_some_and(|s| s != old) {
-            return Ok(Tried::Missing);
+            return Ok(TriedChange::Missing);
         }
         let mut value = rid.to_bytes().to_vec();
         value.extend_from_slice(payload);
         match self.by_id.update(t, &id.to_be_bytes(), &header, &value)? {
             Outcome::Done(()) => {}
-            Outcome::Wait(other) => return Ok(Tried::Wait(other)),
-            Outcome::Missing if ghost => return Ok(Tried::Missing),
-            Outcome::Changed => return Ok(Tried::Missing), // another session was faster
+            Outcome::Wait(other) => return Ok(TriedChange::Wait(other)),
+            Outcome::Missing if ghost => return Ok(TriedChange::Missing),
+            Outcome::Changed => return Ok(TriedChange::Missing), // another session was faster
             o => panic!("update gave {o:?}"),
         }
         let mut batch = RowBatch::new();
@@ -223,7 +225,7 @@ impl Table {
             self.delete_text(t, &k1)?;
             assert_eq!(self.by_text.insert(t, &k2, &[])?, Outcome::Done(()));
         }
-        Ok(Tried::Done)
+        Ok(TriedChange::Done)
     }
 
     fn delete_text(&self, t: &mut Txn, key: &[u8]) -> Result<(), TxnError> {
@@ -236,12 +238,14 @@ impl Table {
         Ok(())
     }
 
-    pub fn delete(&self, t: &mut Txn, id: u64) -> Result<Tried, TxnError> {
-        let Some((header, rid, old, ghost)) = self.find(id)? else { return Ok(Tried::Missing) };
+    pub fn delete(&self, t: &mut Txn, id: u64) -> Result<TriedChange, TxnError> {
+        let Some((header, rid, old, ghost)) = self.find(id)? else {
+            return Ok(TriedChange::Missing);
+        };
         match self.by_id.delete(t, &id.to_be_bytes(), &header)? {
             Outcome::Done(()) => {}
-            Outcome::Wait(other) => return Ok(Tried::Wait(other)),
-            Outcome::Missing if ghost => return Ok(Tried::Missing),
+            Outcome::Wait(other) => return Ok(TriedChange::Wait(other)),
+            Outcome::Missing if ghost => return Ok(TriedChange::Missing),
             o => panic!("delete gave {o:?}"),
         }
         let mut batch = RowBatch::new();
@@ -252,7 +256,7 @@ impl Table {
         let o = self.heap.delete(t, rid, &batch.header(0))?;
         assert_eq!(o, Outcome::Done(()), "heap row {id} at {rid}");
         self.delete_text(t, &text_key(id, &old))?;
-        Ok(Tried::Done)
+        Ok(TriedChange::Done)
     }
 
     pub fn get(&self, id: u64, mode: ReadMode<'_>) -> Result<Option<Vec<u8>>, TxnError> {

@@ -17,7 +17,7 @@ use wal::{Growth, LogOptions};
 use super::txn::{
     CreateSpec, Database, DbState, Durability, Env, Outcomes, Txn, TxnError, commit_together,
 };
-use super::{Model, Table, Tried, difference, env, log_options};
+use super::{Model, Table, TriedChange, difference, env, log_options};
 
 /// What seeds exercised.
 #[derive(Debug, Default, Clone, Copy)]
@@ -44,7 +44,7 @@ impl Tally {
 }
 
 /// Rows of one session in each database.
-type Rows = Vec<Model>;
+type SessionRows = Vec<Model>;
 const IDS: u64 = 20;
 
 fn primary(n: usize) -> PathBuf {
@@ -60,13 +60,13 @@ fn log() -> LogOptions {
 }
 
 /// What databases of one start share.
-pub struct Start {
+pub struct OneStart {
     env: Env,
 }
 
-impl Start {
-    pub fn new(disk: &SimDisk) -> Start {
-        Start { env: env(Arc::new(disk.clone()), 600, false) }
+impl OneStart {
+    pub fn new(disk: &SimDisk) -> OneStart {
+        OneStart { env: env(Arc::new(disk.clone()), 600, false) }
     }
 
     pub fn outcomes(&self) -> &Arc<Outcomes> {
@@ -138,9 +138,9 @@ struct Session {
     number: u64,
     rng: fastrand::Rng,
     /// After the commits that were acknowledged.
-    now: Rows,
+    now: SessionRows,
     /// After the one that was attempted last, if that was not acknowledged.
-    attempted: Option<Rows>,
+    attempted: Option<SessionRows>,
     together: u64,
 }
 
@@ -201,12 +201,12 @@ impl Session {
             (false, _) => table.insert(t, id, &payload)?,
             (true, 0) => {
                 rows.remove(&id);
-                assert_eq!(table.delete(t, id)?, Tried::Done);
+                assert_eq!(table.delete(t, id)?, TriedChange::Done);
                 return Ok(());
             }
             (true, _) => table.update(t, id, &payload)?,
         };
-        assert_eq!(tried, Tried::Done, "sessions have rows of their own");
+        assert_eq!(tried, TriedChange::Done, "sessions have rows of their own");
         rows.insert(id, payload);
         Ok(())
     }
@@ -216,7 +216,7 @@ impl Session {
         let range = self.number * IDS..(self.number + 1) * IDS;
         let own =
             |model: &Model| model.range(range.clone()).map(|(id, p)| (*id, p.clone())).collect();
-        let found: Rows = found.iter().map(own).collect();
+        let found: SessionRows = found.iter().map(own).collect();
         let attempted = self.attempted.take().filter(|rows| *rows != self.now);
         if attempted.as_ref().is_some_and(|rows| *rows == found) {
             tally.found += 1;
@@ -227,7 +227,7 @@ impl Session {
         if self.now == found {
             return Ok(());
         }
-        let differences = |rows: &Rows| -> Vec<String> {
+        let differences = |rows: &SessionRows| -> Vec<String> {
             rows.iter().zip(&found).map(|(wanted, found)| difference(found, wanted)).collect()
         };
         Err(format!(
@@ -251,7 +251,7 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let count = 2 + (seed % 2) as usize;
     let mut disk = SimDisk::new(seed);
     let text = |e: TxnError| format!("unexpected error: {e}");
-    let start = Start::new(&disk);
+    let start = OneStart::new(&disk);
     let mut dbs: Vec<_> =
         (0..count).map(|n| start.create(n)).collect::<Result<_, _>>().map_err(text)?;
     let mut sessions: Vec<Session> =
@@ -264,13 +264,13 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), String> {
         disk = disk.crash(rng.u64(..));
         for _ in 0..rng.usize(0..3) {
             disk.crash_at(rng.u64(1..80));
-            match Start::new(&disk).open_all(count, &mut rng, tally) {
+            match OneStart::new(&disk).open_all(count, &mut rng, tally) {
                 Err(e) if !disk.has_crashed() => return Err(text(e)),
                 _ => {}
             }
             disk = disk.crash(rng.u64(..));
         }
-        dbs = Start::new(&disk).open_all(count, &mut rng, tally).map_err(text)?;
+        dbs = OneStart::new(&disk).open_all(count, &mut rng, tally).map_err(text)?;
         verify(&dbs, &mut sessions, tally)?;
     }
     live(&disk, &dbs, &mut sessions)?;
@@ -279,7 +279,7 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), String> {
         db.close().map_err(text)?;
     }
     drop(dbs);
-    let dbs = Start::new(&disk).open_all(count, &mut rng, tally).map_err(text)?;
+    let dbs = OneStart::new(&disk).open_all(count, &mut rng, tally).map_err(text)?;
     if !dbs.iter().all(|(db, _)| db.recovery_report().clean) {
         return Err("a closed database had to be recovered".into());
     }

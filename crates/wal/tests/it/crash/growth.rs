@@ -19,7 +19,7 @@ fn an_unfinished_growth_is_cut() {
 
 /// What was observed of a log that grows ahead of need.
 #[derive(Default)]
-struct Seen {
+struct SeenLog {
     vlfs: Vec<(u64, u64)>,
     records: Vec<Lsn>,
     acked: usize,
@@ -31,7 +31,11 @@ fn places(log: &Log) -> Vec<(u64, u64)> {
 
 /// Growth of all kinds, never truncation, until the disk dies. More runs than the header's own area
 /// of the map has space for.
-fn grow_in_all_ways(log: &Log, seen: &mut Seen, rng: &mut fastrand::Rng) -> Result<(), LogError> {
+fn grow_in_all_ways(
+    log: &Log,
+    seen: &mut SeenLog,
+    rng: &mut fastrand::Rng,
+) -> Result<(), LogError> {
     for _ in 0..180 {
         match rng.u8(0..100) {
             0..3 => log.set_growth(VlfRule::R160, Growth::Bytes(64 << rng.u32(10..12)), None),
@@ -66,7 +70,7 @@ fn growth_ahead_of_need_survives() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let disk = SimDisk::new(seed);
         let log = Log::create(&disk, Path::new(PATH), options()).expect("create");
-        let mut seen = Seen { vlfs: places(&log), ..Seen::default() };
+        let mut seen = SeenLog { vlfs: places(&log), ..SeenLog::default() };
         disk.crash_at(disk.io_count() + rng.u64(1..120));
         let done = grow_in_all_ways(&log, &mut seen, &mut rng).and_then(|()| log.close());
         drop(log);
@@ -90,7 +94,7 @@ fn growth_ahead_of_need_survives() {
         assert!(records.len() >= seen.acked && seen.records.starts_with(&records), "seed {seed}");
         crashes += u32::from(done.is_err());
         // The log continues to grow from what was found.
-        let mut more = Seen { vlfs: found, ..Seen::default() };
+        let mut more = SeenLog { vlfs: found, ..SeenLog::default() };
         grow_in_all_ways(&log, &mut more, &mut rng)
             .and_then(|()| log.close())
             .expect("no faults any more");

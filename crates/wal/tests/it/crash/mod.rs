@@ -41,7 +41,7 @@ fn with_vlfs(vlf: u32, alignment: u32) -> LogOptions {
 
 /// What the log has promised so far.
 #[derive(Clone, Debug, Default)]
-struct Model {
+struct LogModel {
     /// Every record that was appended, in order.
     records: Vec<(Lsn, Vec<u8>)>,
     /// Everything up to here was acknowledged as durable.
@@ -54,7 +54,7 @@ struct Model {
 }
 
 /// Does `steps` random operations until the disk dies. True if it did not.
-fn work(log: &Log, model: &mut Model, rng: &mut fastrand::Rng, steps: usize) -> bool {
+fn work(log: &Log, model: &mut LogModel, rng: &mut fastrand::Rng, steps: usize) -> bool {
     for _ in 0..steps {
         let done = match rng.u8(0..100) {
             0..60 => append(log, model, rng),
@@ -82,7 +82,7 @@ fn full_is_fine(error: LogError) -> Result<(), LogError> {
     if matches!(error, LogError::Full { cause: None }) { Ok(()) } else { Err(error) }
 }
 
-fn append(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), LogError> {
+fn append(log: &Log, model: &mut LogModel, rng: &mut fastrand::Rng) -> Result<(), LogError> {
     let len = if rng.u8(0..10) == 0 { rng.usize(0..5000) } else { rng.usize(0..300) };
     let record: Vec<u8> = (0..len).map(|_| rng.u8(..)).collect();
     let (a, b) = record.split_at(len / 3);
@@ -98,7 +98,7 @@ fn append(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), L
     }
 }
 
-fn flush(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), LogError> {
+fn flush(log: &Log, model: &mut LogModel, rng: &mut fastrand::Rng) -> Result<(), LogError> {
     let Some(last) = model.records.len().checked_sub(1) else { return Ok(()) };
     let lsn = model.records[rng.usize(last.saturating_sub(5)..=last)].0;
     log.flush_to(lsn)?;
@@ -107,7 +107,7 @@ fn flush(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), Lo
     Ok(())
 }
 
-fn checkpoint(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), LogError> {
+fn checkpoint(log: &Log, model: &mut LogModel, rng: &mut fastrand::Rng) -> Result<(), LogError> {
     let payload: Vec<u8> = (0..rng.usize(0..200)).map(|_| rng.u8(..)).collect();
     let checkpoint_lsn = log.append_reserved(&[b"checkpoint", &payload], 0)?;
     model.records.push((checkpoint_lsn, [b"checkpoint", &payload[..]].concat()));
@@ -126,7 +126,7 @@ fn checkpoint(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(
     Ok(())
 }
 
-fn read_some(log: &Log, model: &Model, rng: &mut fastrand::Rng) -> Result<(), LogError> {
+fn read_some(log: &Log, model: &LogModel, rng: &mut fastrand::Rng) -> Result<(), LogError> {
     let mut out = Vec::new();
     let first = model.records.partition_point(|record| record.0 < model.keep_from);
     for _ in 0..3.min(model.records.len() - first) {
@@ -138,7 +138,7 @@ fn read_some(log: &Log, model: &Model, rng: &mut fastrand::Rng) -> Result<(), Lo
 }
 
 /// Opens the crashed disk, compares with the model, and cuts the model to what survived.
-fn verify(disk: &SimDisk, model: &mut Model, options: LogOptions) -> Arc<Log> {
+fn verify(disk: &SimDisk, model: &mut LogModel, options: LogOptions) -> Arc<Log> {
     let (log, report) =
         Log::open(disk, Path::new(PATH), options).expect("a crash never makes a log unreadable");
     let known =
@@ -188,7 +188,7 @@ fn run_one(seed: u64, n: u64) -> Option<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let disk = SimDisk::new(seed);
     disk.crash_at(n);
-    let mut model = Model::default();
+    let mut model = LogModel::default();
     match Log::create(&disk, Path::new(PATH), options_of(seed)) {
         Ok(log) => {
             // The last step may be a truncation, which reports nothing.
@@ -254,7 +254,7 @@ fn every_io_fails_in_turn() {
                 let disk = SimDisk::new(seed);
                 let log = Log::create(&disk, Path::new(PATH), options()).expect("create");
                 disk.fail(OpKind::Any, n, fault);
-                let mut model = Model::default();
+                let mut model = LogModel::default();
                 if work(&log, &mut model, &mut rng, 60) && log.failure().is_none() {
                     break;
                 }
@@ -290,7 +290,7 @@ fn every_combination_of_sectors() {
     println!("{tried} combinations");
 }
 
-fn toy_work(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), LogError> {
+fn toy_work(log: &Log, model: &mut LogModel, rng: &mut fastrand::Rng) -> Result<(), LogError> {
     // Three times around the four VLFs.
     while log.space().current_vlf < 52 {
         for _ in 0..rng.usize(1..4) {
@@ -318,7 +318,7 @@ fn combinations_at(seed: u64, n: u64) -> Option<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let disk = SimDisk::new(seed);
     let log = Log::create(&disk, Path::new(PATH), options()).expect("create");
-    let mut model = Model::default();
+    let mut model = LogModel::default();
     disk.crash_at(disk.io_count() + n);
     match toy_work(&log, &mut model, &mut rng) {
         Ok(()) => return None,

@@ -3,11 +3,13 @@
 //!
 //! Guarantee: a page that is given out is given to nobody else until it is kept or dropped.
 
-use super::{Iam, Reserved, Unit, UnitSpace, UnitState};
+use super::{Iam, ReservedPage, Unit, UnitSpace, UnitState};
 use crate::error::PageError;
 use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PFS_INTERVAL, PageId};
 use crate::store::Store;
-use crate::store::alloc::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Run, level_with_room};
+use crate::store::alloc::{
+    ExtentRun, LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, level_with_room,
+};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
@@ -18,15 +20,15 @@ const LARGE_STEP: u32 = 8;
 
 impl Store {
     /// Sets a page of the unit aside. The caller formats it, names it in `Maps::allocate` of the
-    /// same record, and calls [`Reserved::keep`]. Must not be called while PFS, IAM or GAM pages
-    /// are latched.
+    /// same record, and calls [`ReservedPage::keep`]. Must not be called while PFS, IAM or GAM
+    /// pages are latched.
     ///
     /// # Errors
     /// [`PageError::FilegroupFull`] (1105); log and I/O.
-    pub fn alloc_page(&self, unit: &Unit) -> Result<Reserved, PageError> {
+    pub fn alloc_page(&self, unit: &Unit) -> Result<ReservedPage, PageError> {
         loop {
             if let Some(id) = self.pop_free(unit) {
-                return Ok(Reserved { unit: unit.clone(), id, kept: false });
+                return Ok(ReservedPage { unit: unit.clone(), id, kept: false });
             }
             let _turn = unit.0.turn.lock();
             let (loaded, empty) = {
@@ -51,7 +53,11 @@ impl Store {
     ///
     /// # Errors
     /// Log and I/O.
-    pub fn alloc_in_front(&self, unit: &Unit, file: u16) -> Result<Option<Reserved>, PageError> {
+    pub fn alloc_in_front(
+        &self,
+        unit: &Unit,
+        file: u16,
+    ) -> Result<Option<ReservedPage>, PageError> {
         let _turn = unit.0.turn.lock();
         if !unit.0.state.lock().loaded {
             self.load_pages(unit)?;
@@ -62,7 +68,7 @@ impl Store {
                 let fits = |page: &PageId| page.file == file && !self.is_barred(*page);
                 if let Some(at) = state.free.iter().position(fits) {
                     let id = state.free.remove(at);
-                    return Ok(id.map(|id| Reserved { unit: unit.clone(), id, kept: false }));
+                    return Ok(id.map(|id| ReservedPage { unit: unit.clone(), id, kept: false }));
                 }
             }
             let data = self.file(PageId::new(file, 0))?;
@@ -70,10 +76,10 @@ impl Store {
             let Some((first, count)) = taken.filter(|_| self.bar_of(file).is_some()) else {
                 taken
                     .into_iter()
-                    .for_each(|(first, count)| self.put_extents(Run { file, first, count }));
+                    .for_each(|(first, count)| self.put_extents(ExtentRun { file, first, count }));
                 return Ok(None);
             };
-            self.give_extents(unit, Run { file, first, count })?;
+            self.give_extents(unit, ExtentRun { file, first, count })?;
         }
     }
 
@@ -150,7 +156,7 @@ impl Store {
 
     /// Makes extents that were taken the unit's, which gives them back after an error. The caller
     /// holds the unit's turn.
-    fn give_extents(&self, unit: &Unit, run: Run) -> Result<(), PageError> {
+    fn give_extents(&self, unit: &Unit, run: ExtentRun) -> Result<(), PageError> {
         let iams = unit.0.state.lock().iams.clone();
         let interval = run.first / GAM_EXTENTS;
         let known = iams.iter().find(|i| i.file == run.file && i.interval == interval).copied();
