@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{RowLayout, RowParts, RowPlace};
 use crate::error::Corrupt;
-use crate::rowcell::{Cell, decode_bytes, decode_fixed, latin_text, wide_text};
+use crate::rowcell::{Cell, decode_bytes_into, decode_fixed_into, latin_text, wide_text};
 use crate::units;
 use crate::value::Value;
 
@@ -82,16 +82,24 @@ impl RowLayout {
         let parts = self.parts(row)?;
         out.reserve(wanted.len());
         for &i in wanted {
-            out.push(self.stored_cell(&parts, usize::from(i))?);
+            self.add_stored_cell(&parts, usize::from(i), out)?;
         }
         Ok(())
     }
 
+    /// A value is decoded where it stays: on the way through a result it would be copied in odd
+    /// pieces, which costs more than the decoding.
     #[inline]
-    fn stored_cell<'a>(&self, parts: &RowParts<'a>, i: usize) -> Result<StoredCell<'a>, Corrupt> {
+    fn add_stored_cell<'a>(
+        &self,
+        parts: &RowParts<'a>,
+        i: usize,
+        out: &mut Vec<StoredCell<'a>>,
+    ) -> Result<(), Corrupt> {
         let column = self.columns.get(i).ok_or(Corrupt::NoColumn { column: i })?;
         if parts.is_null(i) {
-            return Ok(StoredCell::Value(Value::Null));
+            out.push(StoredCell::Value(Value::Null));
+            return Ok(());
         }
         let (bytes, fixed) = match column.place {
             RowPlace::Fixed { offset, width } => {
@@ -106,22 +114,32 @@ impl RowLayout {
                 (bytes, false) => (bytes, false),
             },
         };
-        let value = match column.cell {
+        match column.cell {
             Cell::Char { .. }
             | Cell::PageChar(_)
             | Cell::VarChar { .. }
             | Cell::PageVarChar { .. }
                 if units::is_ascii(bytes) =>
             {
-                return Ok(StoredCell::Ascii(bytes));
+                out.push(StoredCell::Ascii(bytes));
             }
             Cell::NChar | Cell::NVarChar { .. } if bytes.len().is_multiple_of(2) => {
-                return Ok(StoredCell::Wide(bytes));
+                out.push(StoredCell::Wide(bytes));
             }
-            Cell::Binary | Cell::VarBinary { .. } => return Ok(StoredCell::Bytes(bytes)),
-            cell if fixed => decode_fixed(cell, bytes),
-            cell => decode_bytes(cell, bytes),
-        };
-        value.map(StoredCell::Value).ok_or(Corrupt::Value { column: i })
+            Cell::Binary | Cell::VarBinary { .. } => out.push(StoredCell::Bytes(bytes)),
+            cell => {
+                out.push(StoredCell::Value(Value::Null));
+                let Some(StoredCell::Value(place)) = out.last_mut() else {
+                    return Err(Corrupt::Value { column: i });
+                };
+                let decoded = if fixed {
+                    decode_fixed_into(cell, bytes, place)
+                } else {
+                    decode_bytes_into(cell, bytes, place)
+                };
+                decoded.ok_or(Corrupt::Value { column: i })?;
+            }
+        }
+        Ok(())
     }
 }
