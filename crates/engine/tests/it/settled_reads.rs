@@ -38,7 +38,9 @@ impl Sink for Told<'_> {
         })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        panic!("{error:?}")
+        // A change under range locks and an INSERT may meet each other.
+        assert_eq!(error.number, 1205, "{error:?}");
+        Ok(())
     }
 }
 
@@ -205,8 +207,7 @@ impl Drop for Ends<'_> {
 #[test]
 fn what_was_told_survives() {
     // A row comes and goes, with a larger number each time.
-    let comes = "declare @n bigint = (select n from d..k) + 1
-                 insert d..r values (1, @n) update d..k set n = @n";
+    let comes = "update d..k set n = n + 1 insert d..r select 1, n from d..k";
     let goes = "delete d..r where id = 1";
     let reads = [
         "select coalesce(max(n), -1) from d..r with (serializable) where id = 1",
